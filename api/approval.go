@@ -113,6 +113,8 @@ type ApprovalLine struct {
 	// Flags are why the line deserves a closer look.
 	Flags  []string        `json:"flags"`
 	Fields []ApprovalField `json:"fields"`
+	// Contacts are how to reach the payee.
+	Contacts []ApprovalContact `json:"contacts"`
 }
 
 // ApprovalField is one value that changes. An empty text is that there was, or will be, none.

@@ -155,6 +155,11 @@ func (a *Authority) RequireToGrant(ctx context.Context, by audit.Actor, workspac
 	if err != nil {
 		return err
 	}
+	return RequireToGive(held, given, workspaceID)
+}
+
+// RequireToGive is RequireToGrant for a caller who holds a set of permissions.
+func RequireToGive(held, given Set, workspaceID string) error {
 	return requireAll(held, given, workspaceID, "nobody can grant a permission that they do not hold: ")
 }
 

@@ -139,18 +139,27 @@ func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
 }
 
-// Appoint gives a member a role as the operator of the server: they count after the usual wait, also where no second person is left.
+// Appoint gives a member a role as the operator of the server: they count after the usual wait, also where no second person is left, or
+// none was before. Whoever could approve already counts as before.
 func Appoint(tx *db.Tx, workspaceID, accountID, role, email string) error {
-	if err := Grant(tx, workspaceID, accountID, role); err != nil {
+	before, err := HeldBy(tx.Q, workspaceID, accountID)
+	if err == nil {
+		err = Grant(tx, workspaceID, accountID, role)
+	}
+	if err == nil {
+		err = tx.Exec(`UPDATE member_role SET by_two = TRUE, not_before = 0 WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+	}
+	for _, pair := range Pairs() {
+		if err == nil && !before.Has(pair.Approve) {
+			err = tx.Exec(`UPDATE approver SET not_before = 0, since = $4 WHERE workspace_id = $1 AND pair = $2 AND account_id = $3`,
+				workspaceID, pair.name, accountID, tx.Now())
+		}
+	}
+	if err != nil {
 		return err
 	}
-	if err := tx.Exec(`UPDATE member_role SET by_two = TRUE, not_before = 0 WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role); err != nil {
-		return err
-	}
-	if err := tx.Exec(`UPDATE approver SET not_before = 0 WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID); err != nil {
-		return err
-	}
-	return tx.Exec(`UPDATE receiving_policy SET members_changed = TRUE, appointed = $2 WHERE workspace_id = $1`, workspaceID, email)
+	return tx.Exec(`INSERT INTO receiving_policy (workspace_id, approval, two_seen_at, version, members_changed, appointed) VALUES ($1, $2, 0, 0, TRUE, $3)
+		ON CONFLICT (workspace_id) DO UPDATE SET members_changed = TRUE, appointed = excluded.appointed`, workspaceID, Automatic, email)
 }
 
 // Accept makes an invited account a member. The organization becomes the home of an

@@ -27,9 +27,9 @@ func RequireMode(by audit.Actor, workspaceID string, modes ...string) error {
 	return nil
 }
 
-// RequireModeOfPayee returns an error if the credential of a caller is not for live money and an entry has a receiving method that live
-// accounts of the workspace can pay, or is about to get one. The transaction that changes the entry or its methods calls it.
-func RequireModeOfPayee(q db.Q, by audit.Actor, workspaceID, entryID string, gets bool) error {
+// RequireModeOfWorkspace returns an error if the credential of a caller is not for live money and the workspace has a live account: what
+// holds for all of the workspace decides about that money, too. The transaction that makes the change calls it.
+func RequireModeOfWorkspace(q db.Q, by audit.Actor, workspaceID string) error {
 	if by.Scope.InMode(audit.LiveMode) {
 		return nil
 	}
@@ -37,12 +37,29 @@ func RequireModeOfPayee(q db.Q, by audit.Actor, workspaceID, entryID string, get
 	if err != nil || !live {
 		return err
 	}
-	payable := gets
-	if !payable {
-		payable, err = q.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status = 'active' LIMIT 1`, db.PackID("entry", entryID)).Scan(new(string))
+	return RequireMode(by, workspaceID, audit.LiveMode)
+}
+
+// RequireModeToGrant is RequireModeOfWorkspace for a grant that includes one of the decisive permissions: whoever gets it is not limited to
+// the mode of the caller.
+func RequireModeToGrant(q db.Q, by audit.Actor, workspaceID string, given Set) error {
+	if given&Decisive() == 0 {
+		return nil
 	}
-	if err == nil && payable {
-		err = RequireMode(by, workspaceID, audit.LiveMode)
+	return RequireModeOfWorkspace(q, by, workspaceID)
+}
+
+// RequireModeOfPayee is RequireModeOfWorkspace for a change of an entry that has a receiving method which can be paid, or is about to get
+// one.
+func RequireModeOfPayee(q db.Q, by audit.Actor, workspaceID, entryID string, gets bool) error {
+	if by.Scope.InMode(audit.LiveMode) {
+		return nil
 	}
-	return err
+	if !gets {
+		payable, err := q.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status = 'active' LIMIT 1`, db.PackID("entry", entryID)).Scan(new(string))
+		if err != nil || !payable {
+			return err
+		}
+	}
+	return RequireModeOfWorkspace(q, by, workspaceID)
 }

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 )
 
 // decision is how an approval ends, or a vote for it.
@@ -61,9 +62,9 @@ func RejectAs[T any](ctx context.Context, s *Service, by db.Caller, in RejectInp
 // decide is also how a refusal gets the action and the subject that the log tells it by, since
 // the route stands for all kinds.
 func decide[T any](ctx context.Context, s *Service, by db.Caller, id string, d decision, as As[T]) (answer T, err error) {
-	a, held, err := s.enter(ctx, by, id, d.permission)
+	a, _, err := s.enter(ctx, by, id, d.permission)
 	if err == nil {
-		answer, err = decideHeld(ctx, s, by, a, held, d, as)
+		answer, err = decideHeld(ctx, s, by, a, d, as)
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) && f.Code == fault.Forbidden && a.ID != "" {
@@ -74,7 +75,7 @@ func decide[T any](ctx context.Context, s *Service, by db.Caller, id string, d d
 	return answer, err
 }
 
-func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval, held access.Set, d decision, as As[T]) (answer T, err error) {
+func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval, d decision, as As[T]) (answer T, err error) {
 	kind := s.kinds[a.Kind]
 	if len(d.leaveOut) > 0 && !kind.HasLines {
 		return answer, fault.Invalid("leave_out", "must be absent: this approval has no lines")
@@ -90,6 +91,10 @@ func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval
 			return answer, event, err
 		}
 		if _, err := access.ObserveSecondPerson(tx, kind.Pair, a.WorkspaceID); err != nil {
+			return answer, event, err
+		}
+		held, err := identity.HeldNow(tx, by, a.WorkspaceID, d.permission(kind))
+		if err != nil {
 			return answer, event, err
 		}
 		who, err := view(tx.Q, by, held, a.WorkspaceID, tx.Now(), access.Pairs()...)

@@ -104,6 +104,9 @@ func (s *Service) findMany(ctx context.Context, by db.Caller, in DecideInput) (m
 	return rows, err
 }
 
+// errLines is that an import or a bulk is not approved among others: the caller was shown how many lines it has, not what they are.
+var errLines = fault.New(fault.Validation, "this has lines: read them with GET /v1/approvals/{id}/lines, then approve it alone with POST /v1/approvals/{id}/approve")
+
 // decideOne decides one of many approvals. A fault is its result; it leaves a row in the log as a refused request of its own does.
 func (s *Service) decideOne(ctx context.Context, by db.Caller, in DecideInput, chosen api.ApprovalShown, found row) (api.ApprovalResult, error) {
 	out := api.ApprovalResult{ID: chosen.ID}
@@ -113,7 +116,10 @@ func (s *Service) decideOne(ctx context.Context, by db.Caller, in DecideInput, c
 	}
 	var now api.Approval
 	err := error(fault.Missing("approval"))
-	if found.ID != "" {
+	switch {
+	case found.ID != "" && d.state == api.ApprovalApproved && s.kinds[found.Kind].HasLines:
+		err = errLines
+	case found.ID != "":
 		now, err = decide(ctx, s, by, chosen.ID, d, itself)
 	}
 	if err == nil {

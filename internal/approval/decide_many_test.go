@@ -108,3 +108,22 @@ func TestWhatManyApprovalsHaveToBe(t *testing.T) {
 		expect(t, "it waits", second.Get("/v1/approvals/"+method).OK().Text("state"), "pending")
 	})
 }
+
+// Nobody approves a file among others: the digest of its approval is in the list, where its lines are not.
+func TestAFileIsNotApprovedAmongOthers(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.FirstTenant(t)
+		maker, second := x.Owner, n.Person(t, x.Member("admin"))
+		one, other := imported(maker, fileOf("A", 2)), imported(maker, fileOf("B", 2))
+		refused := decideAll(second, x.WorkspaceID, "approve", []string{one, other})
+		expect(t, "approved", outcomes(refused), "VALIDATION_ERROR VALIDATION_ERROR")
+		if !strings.Contains(string(refused.Body), "/v1/approvals/{id}/approve") {
+			t.Errorf("the refusal does not name what to do: %s", refused.Body)
+		}
+		if payable := methodCount(t, n, "active"); payable != 0 {
+			t.Errorf("%d are payable", payable)
+		}
+		second.Approve(one).OK()
+		expect(t, "rejected", outcomes(decideAll(second, x.WorkspaceID, "reject", []string{other})), "rejected")
+	})
+}

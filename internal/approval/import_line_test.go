@@ -448,3 +448,22 @@ func TestABulkThatActivatesPayeesIsOneApproval(t *testing.T) {
 		}
 	})
 }
+
+// The file that brings a new account may bring a new phone number with it: the earlier one is to be called.
+func TestTheApproverOfAFileSeesHowToReachEachPayee(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.FirstTenant(t)
+		maker, second := x.Owner, n.Person(t, x.Member("admin"))
+		maker.Entry(body{"name": "Ada", "external_id": "E-1", "fields": body{"phone": "+44 1", "note": "known"}})
+		n.Clock.Advance(31 * day)
+		again(t, maker)
+		second = n.Person(t, second.Again(t))
+		id := imported(maker, "type,name,external_id,fields.phone,method.provider,method.account_name,method.account_id\n"+
+			"person,Ada,E-1,+44 2,bank,Ada,10001\nperson,Bob,E-2,+44 3,bank,Bob,10002\nperson,Eve,E-3,,bank,Eve,10003\n")
+		var got []string
+		for _, l := range servertest.Decoded[[]api.ApprovalLine](second.Get("/v1/approvals/" + id + "/lines")) {
+			got = append(got, fmt.Sprint(l.EntryLabel, l.Contacts))
+		}
+		expect(t, "contacts", strings.Join(got, " "), "Ada[{phone +44 2 +44 1}] Bob[{phone +44 3 }] Eve[]")
+	})
+}

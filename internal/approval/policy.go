@@ -191,6 +191,9 @@ func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolic
 
 func (s *Service) updatePolicy(tx *db.Tx, by db.Caller, number int64, in UpdatePolicyInput) (audit.Event, error) {
 	event := audit.Event{Action: audit.ReceivingPolicyUpdated, WorkspaceID: in.ID, ResourceID: in.ID, Description: "Changed how receiving methods are guarded"}
+	if err := access.RequireModeOfWorkspace(tx.Q, by.Actor, in.ID); err != nil {
+		return event, err
+	}
 	p, err := access.ObserveSecondPerson(tx, access.Receiving, in.ID)
 	if err != nil {
 		return event, err

@@ -94,6 +94,14 @@ in the last 30 days. Account numbers are in full, which the audit log tells.`,
 
 func orNone(text string) string { return cmp.Or(text, "none") }
 
+// contactText is how to reach a payee: by what it was before it changed lately.
+func contactText(c api.ApprovalContact) string {
+	if c.Earlier == "" {
+		return c.Now
+	}
+	return c.Earlier + " until lately: ask by this one. Now it is " + orNone(c.Now)
+}
+
 func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 	pairs := []string{"Change", a.Summary, "State", a.State, "Id", a.ID}
 	anew := !slices.ContainsFunc(a.Fields, func(f api.ApprovalField) bool { return f.Before != "" })
@@ -122,11 +130,7 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 	}
 	pairs = append(pairs, "Requested", localTime(a.CreatedAt), "Expires", localTime(a.ExpiresAt))
 	for _, contact := range a.Contacts {
-		text := contact.Now
-		if contact.Earlier != "" {
-			text = contact.Earlier + " until lately: ask by this one. Now it is " + orNone(contact.Now)
-		}
-		pairs = append(pairs, "Payee's "+contact.Field, text)
+		pairs = append(pairs, "Payee's "+contact.Field, contactText(contact))
 	}
 	for _, f := range a.ChangedFields {
 		pairs = append(pairs, "Payee's "+f.Field+" lately", orNone(f.Before)+" → "+orNone(f.After))
@@ -176,7 +180,7 @@ func newApprovalsLines(r *remote) *cobra.Command {
 	c := listCommand(r.terminal, &cobra.Command{
 		Use: "lines APPROVAL", Short: "List what the approval of an import is for",
 		Long: `List the lines of an import or a bulk that wait for approval, with account
-numbers in full, which the audit log tells.`,
+numbers in full, which the audit log tells, and how to reach each payee.`,
 		Example: `  bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d
   bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d --flag shared_account --csv`,
 	}, list[api.ApprovalLine]{
@@ -192,7 +196,7 @@ numbers in full, which the audit log tells.`,
 			return s.Approvals.AllLines(ctx, approval, client.ApprovalLinesParams{Flag: flag, Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"line", "payee", "change", "flags", "state"}, Empty: "There are no lines."}
+			return &term.Table{Columns: []string{"line", "payee", "change", "flags", "state", "contacts"}, Empty: "There are no lines."}
 		},
 		cells: func(_ term.Format, l api.ApprovalLine) []string {
 			var changes []string
@@ -201,7 +205,11 @@ numbers in full, which the audit log tells.`,
 					changes = append(changes, f.Field+": "+orNone(f.Before)+" → "+orNone(f.After))
 				}
 			}
-			return []string{fmt.Sprint(l.Line), l.EntryLabel, strings.Join(changes, ", "), strings.Join(l.Flags, ", "), l.State}
+			var contacts []string
+			for _, one := range l.Contacts {
+				contacts = append(contacts, one.Field+": "+contactText(one))
+			}
+			return []string{fmt.Sprint(l.Line), l.EntryLabel, strings.Join(changes, ", "), strings.Join(l.Flags, ", "), l.State, strings.Join(contacts, ", ")}
 		},
 	})
 	run := c.RunE

@@ -196,9 +196,7 @@ func (v *visit) approval() (approvalPage, error) {
 			return data, err
 		}
 	}
-	for i := range a.Contacts {
-		a.Contacts[i].Field = caption(a.Contacts[i].Field)
-	}
+	data.Contacts = captioned(a.Contacts)
 	for _, f := range a.ChangedFields {
 		data.Changed = append(data.Changed, approvalField{Caption: changeCaption(f.Field), Before: f.Before, After: f.After})
 	}
@@ -207,6 +205,15 @@ func (v *visit) approval() (approvalPage, error) {
 		data.Recent = append(data.Recent, approvalChange{change, shownChanges(change.Changes, v.zone)})
 	}
 	return data, nil
+}
+
+// captioned names the contacts of a payee as people read them.
+func captioned(list []api.ApprovalContact) []api.ApprovalContact {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Field = caption(list[i].Field)
+	}
+	return list
 }
 
 func (c *Console) approvalPage(v *visit) error {

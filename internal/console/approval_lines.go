@@ -87,6 +87,7 @@ func (v *visit) lines(a api.Approval) (*linesPage, error) {
 		for _, flag := range l.Flags {
 			row.Flags = append(row.Flags, flagCaption(flag))
 		}
+		row.Contacts = captioned(l.Contacts)
 		data.Rows = append(data.Rows, row)
 		data.Elsewhere = slices.DeleteFunc(data.Elsewhere, func(n int64) bool { return n == l.Line })
 		last = l.Line

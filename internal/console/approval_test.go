@@ -174,11 +174,11 @@ func TestAnImportIsApprovedInTheConsole(t *testing.T) {
 	n := start(t)
 	n.Member(t, "second@example.com", "admin")
 	var file strings.Builder
-	file.WriteString("type,name,method.provider,method.account_name,method.account_id\n")
+	file.WriteString("type,name,fields.phone,method.provider,method.account_name,method.account_id\n")
 	for i := range 60 { // more than a page
-		fmt.Fprintf(&file, "person,Payee %d,bank,Payee %d,1000%04d\n", i, i, i)
+		fmt.Fprintf(&file, "person,Payee %d,+44 20 79460%03d,bank,Payee %d,1000%04d\n", i, i, i, i)
 	}
-	file.WriteString("person,Mallory,bank,Somebody else,10000007\n")
+	file.WriteString("person,Mallory,,bank,Somebody else,10000007\n")
 	n.Admin(t).Import(file.String()).OK()
 	page := open(t, n, "second@example.com", "/approvals")
 	if page.Has(`input[name="shown"]`) {
@@ -187,6 +187,7 @@ func TestAnImportIsApprovedInTheConsole(t *testing.T) {
 	page.ClickText("Import: 61 lines")
 	page.WaitText("Payee 7")
 	page.WaitText("10000007")
+	page.WaitText("+44 20 79460007") // to call them
 	page.Accessible("the approval of an import")
 	page.Shoot("approval-import")
 	page.SetViewport(375, 812)

@@ -188,6 +188,22 @@ func (l recentLog) earlierContacts() map[string]string {
 	return earlier
 }
 
+// contactsAt returns how to reach a payee, if there still is one.
+func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error) {
+	none := []api.ApprovalContact{}
+	at, err := locate(q, entryID)
+	if err != nil || at.workspaceID == "" {
+		return none, err
+	}
+	e, err := read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1`, at)
+	if err != nil || e.id == "" {
+		return none, err
+	}
+	recent := recentLog{fields: map[string]*api.ApprovalFieldChange{}}
+	err = eachRecent(q, e.workspaceID, e.workspace, e.id, now, recent.addFields)
+	return contacts(e.fields, recent.earlierContacts()), err
+}
+
 // contacts are the fields of an entry by which one reaches the payee, with what they were before
 // the recent changes: whoever put in another account may have put in their own phone number.
 func contacts(fields api.Fields, earlier map[string]string) []api.ApprovalContact {

@@ -255,10 +255,12 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 		}
 		return err
 	})
+	contacts, err := s.contactsOf(ctx, rows, err)
 	list := make([]api.ApprovalLine, len(rows))
 	for i, l := range rows {
 		if err == nil {
 			list[i], err = s.lineWire(a, l)
+			list[i].Contacts = contacts[l.entryID]
 		}
 	}
 	if err == nil && untold && len(rows) > 0 {
@@ -268,6 +270,25 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 		return web.Page[api.ApprovalLine]{}, err
 	}
 	return web.NewPage(window, list, func(l api.ApprovalLine) string { return fmt.Sprintf("%d/%s", l.Line, l.ID) }), nil
+}
+
+// contactsOf returns how to reach the payees of lines, by entry, after what was read of them.
+func (s *Service) contactsOf(ctx context.Context, lines []importLine, err error) (map[string][]api.ApprovalContact, error) {
+	found := map[string][]api.ApprovalContact{}
+	if err != nil {
+		return found, err
+	}
+	return found, s.db.Read(ctx, func(q db.Q) error {
+		for _, l := range lines {
+			if found[l.entryID] != nil {
+				continue
+			}
+			if found[l.entryID], err = contactsAt(q, l.entryID, s.db.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (s *Service) lineWire(a approval.Approval, l importLine) (api.ApprovalLine, error) {

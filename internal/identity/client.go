@@ -23,12 +23,12 @@ func (s *Service) CreateClient(ctx context.Context, by db.Caller, workspaceID, n
 
 // CreateLimitedClient is CreateClient for a client with a scope.
 func (s *Service) CreateLimitedClient(ctx context.Context, by db.Caller, workspaceID, name, role string, scope audit.Scope) (id, secret string, err error) {
-	made, err := createClient(ctx, s.db, by, workspaceID, name, role, func(db.Q) (audit.Scope, error) { return scope, nil })
+	made, err := createClient(ctx, s.db, by, workspaceID, name, role, func(*db.Tx, access.Role) (audit.Scope, error) { return scope, nil })
 	return made.ID, made.Secret, err
 }
 
 func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name, role string,
-	limit func(db.Q) (audit.Scope, error)) (api.NewMachineClient, error) {
+	limit func(tx *db.Tx, role access.Role) (audit.Scope, error)) (api.NewMachineClient, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (api.NewMachineClient, audit.Event, error) {
 		org, found, err := access.LockMembers(tx, workspaceID)
 		if err == nil && !found {
@@ -40,13 +40,14 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 		if err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
-		if _, known, err := access.FindRole(tx.Q, workspaceID, role); err != nil || !known {
+		defined, known, err := access.FindRole(tx.Q, workspaceID, role)
+		if err != nil || !known {
 			if err == nil {
 				err = fault.Invalid("role", "is not a role of the workspace")
 			}
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
-		scope, err := limit(tx.Q)
+		scope, err := limit(tx, defined)
 		if err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
@@ -210,9 +211,21 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 	if err != nil {
 		return api.NewMachineClient{}, err
 	}
-	return createClient(ctx, c.db, by, in.WorkspaceID, in.Name, in.Role, func(q db.Q) (audit.Scope, error) {
-		return scopeWithin(q, by.Actor, in.ScopeRequest)
+	return createClient(ctx, c.db, by, in.WorkspaceID, in.Name, in.Role, func(tx *db.Tx, role access.Role) (audit.Scope, error) {
+		if err := mayGive(tx, by, in.WorkspaceID, role.Permissions); err != nil {
+			return audit.Scope{}, err
+		}
+		return scopeWithin(tx.Q, by.Actor, in.ScopeRequest)
 	})
+}
+
+// mayGive returns an error unless the caller may still make clients with some permissions. The members are locked.
+func mayGive(tx *db.Tx, by db.Caller, workspaceID string, given access.Set) error {
+	held, err := HeldNow(tx, by, workspaceID, access.KeysWrite)
+	if err != nil {
+		return err
+	}
+	return access.RequireToGive(held, given, workspaceID)
 }
 
 // ClientInput names a machine client of a workspace.
@@ -241,10 +254,17 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	}
 	return db.Write(ctx, c.db, by, func(tx *db.Tx) (api.NewMachineClient, audit.Event, error) {
 		next := api.NewMachineClient{ID: in.ID, Secret: credential.New(clientSecretPrefix)}
-		if err := lockKeysOf(tx, by); err != nil {
+		if _, _, err := access.LockMembers(tx, in.WorkspaceID); err != nil {
 			return next, audit.Event{}, err
 		}
 		if err := c.requireInWorkspace(tx, in); err != nil {
+			return next, audit.Event{}, err
+		}
+		held, err := access.HeldBy(tx.Q, in.WorkspaceID, in.ID) // which may have become more
+		if err == nil {
+			err = mayGive(tx, by, in.WorkspaceID, held)
+		}
+		if err != nil {
 			return next, audit.Event{}, err
 		}
 		var stored string

@@ -1,20 +1,16 @@
 package mail
 
-// OperatorChange is the mail that tells approvers and owners what an operator has done about a person who may approve.
+// OperatorChange is the mail that tells approvers and owners that an operator has reset how a person signs in who may approve.
 type OperatorChange struct {
 	To        string
 	Workspace string
 	Person    string
-	Appointed bool // otherwise reset
 }
 
 // Message returns the mail.
 func (o OperatorChange) Message() Message {
 	person, workspace := plainName(o.Person), plainName(o.Workspace)
 	subject, what := "An operator has reset the sign-in of an approver", "An operator of this server has removed how "+person+" signs in and mailed them a link to set it up again."
-	if o.Appointed {
-		subject, what = "An operator has appointed an approver", "An operator of this server has given "+person+" a role that may approve."
-	}
 	return Message{
 		To:      o.To,
 		Subject: subject,

@@ -216,17 +216,23 @@ func TestResettingAnApproverTakesTwoOperatorsAndIsTold(t *testing.T) {
 		grace.Get(x.Path("")).Fails(401, "UNAUTHORIZED")
 		heard(t, box, "Set up or recover how you sign in to Bursar", email)
 		heard(t, box, "An operator has reset the sign-in of an approver", x.Owner.Email(), email)
-		var people access.SecondPerson
-		if err := n.DB.Read(t.Context(), func(q db.Q) (err error) {
-			people, err = access.FindSecondPerson(q, access.Payouts, x.WorkspaceID, n.DB.Now())
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if people.Counts(grace.UserID, "", n.DB.Now()) || people.CountsFrom(grace.UserID) <= n.DB.Now() {
-			t.Errorf("they count from %d on, and it is %d", people.CountsFrom(grace.UserID), n.DB.Now())
+		if from := countsFrom(t, x, grace); from <= n.DB.Now() {
+			t.Errorf("they count from %d on, and it is %d", from, n.DB.Now())
 		}
 	})
+}
+
+// countsFrom is from when on somebody counts as an approver of payouts.
+func countsFrom(t *testing.T, x *servertest.Tenant, who *servertest.Client) int64 {
+	t.Helper()
+	var people access.SecondPerson
+	if err := x.Node.DB.Read(t.Context(), func(q db.Q) (err error) {
+		people, err = access.FindSecondPerson(q, access.Payouts, x.WorkspaceID, x.Node.DB.Now())
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return people.CountsFrom(who.UserID)
 }
 
 func emailOf(t *testing.T, n *servertest.Node, userID string) (email string) {
@@ -242,8 +248,10 @@ func emailOf(t *testing.T, n *servertest.Node, userID string) (email string) {
 
 func TestAnApproverIsAppointedByTwoOperatorsAndIsTold(t *testing.T) {
 	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, box *smtptest.Server) {
-		x := n.Tenant(t)
+		x, elsewhere := n.Tenant(t), n.Tenant(t)
 		grace := x.Member("viewer")
+		grace.Join(elsewhere.Add(grace.Email(), "admin"))
+		elsewhere.EverybodyCounts()
 		one := someone(t, n, "ops.access")
 		in := operator.AppointInput{WorkspaceID: x.WorkspaceID, Email: grace.Email(), Role: "disbursement_authorizer"}
 		two := someone(t, n, "ops.access")
@@ -261,9 +269,18 @@ func TestAnApproverIsAppointedByTwoOperatorsAndIsTold(t *testing.T) {
 		if got := x.MemberWith(t, grace.UserID).Roles; !slices.Contains(got, "disbursement_authorizer") {
 			t.Errorf("their roles are %v", got)
 		}
-		heard(t, box, "An operator has appointed an approver", x.Owner.Email())
-		if row := x.Audit("")[0]; row["action"] != "iam.member.role_assigned" || !strings.Contains(row["description"].(string), "An operator appointed") {
+		if err := n.Server.Tidy(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		heard(t, box, "The operator has appointed an approver", x.Owner.Email())
+		if row := x.Audit("")[0]; row["action"] != "iam.member.approver_appointed" {
 			t.Errorf("the log of the workspace has %v", row)
+		}
+		if from, want := countsFrom(t, x, grace), n.DB.Now()+24*time.Hour.Milliseconds(); from > want || from < want-time.Hour.Milliseconds() {
+			t.Errorf("they count from %d on, and it is %d", from, n.DB.Now())
+		}
+		if from := countsFrom(t, elsewhere, grace); from != 0 {
+			t.Errorf("elsewhere they count from %d on", from)
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
 	"bursar/internal/web"
+	"bursar/internal/workspace"
 )
 
 // requestLifetime is how long another operator can confirm a request.
@@ -365,28 +366,12 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 	return []audit.Event{event}, err
 }
 
+// appoint makes a person an approver as bursar admin approver appoint does. Servers mail the approvers and owners.
 func (s *Service) appoint(tx *db.Tx, userID string, p payload) ([]audit.Event, error) {
 	who, err := person(tx.Q, userID)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := access.LockMembers(tx, p.WorkspaceID); err != nil {
-		return nil, err
-	}
-	member, found, err := access.FindMember(tx.Q, p.WorkspaceID, userID)
-	if err == nil && !found {
-		err = fault.Missing("member")
-	}
-	if err == nil {
-		err = access.Grant(tx, p.WorkspaceID, userID, p.Role)
-	}
-	if err == nil {
-		_, err = access.RestartApprover(tx, userID)
-	}
-	if err != nil {
-		return nil, err
-	}
-	event := audit.Event{Action: audit.MemberRoleAssigned, WorkspaceID: p.WorkspaceID, ResourceID: member.ID, Description: "An operator appointed " + who.Email + " as " + p.Role}
-	event.Changes.Add("roles", nil, p.Role)
-	return []audit.Event{event}, s.tell(tx, p.WorkspaceID, mail.OperatorChange{Person: who.Email, Appointed: true})
+	_, event, err := workspace.AppointIn(tx, p.WorkspaceID, who.Email, p.Role)
+	return []audit.Event{event}, err
 }

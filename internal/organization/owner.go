@@ -8,6 +8,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -34,6 +35,9 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {
 		added := api.Ownership{OrganizationID: in.ID, UserID: in.UserID}
 		if _, err := lock(tx, in.ID); err != nil {
+			return added, audit.Event{}, err
+		}
+		if err := stillOwner(tx, by, in.ID); err != nil {
 			return added, audit.Event{}, err
 		}
 		if _, owns, err := owner(tx.Q, in.ID, in.UserID); err != nil || owns {
@@ -71,6 +75,9 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 		if _, err := lock(tx, in.ID); err != nil {
 			return removed, audit.Event{}, err
 		}
+		if err := stillOwner(tx, by, in.ID); err != nil {
+			return removed, audit.Event{}, err
+		}
 		name, owns, err := owner(tx.Q, in.ID, in.UserID)
 		if err == nil && !owns {
 			err = fault.Missing("owner")
@@ -85,6 +92,19 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 		event.Changes.Add("owners", in.UserID, nil)
 		return removed, event, err
 	})
+}
+
+// stillOwner returns an error unless the caller is an owner in a live session. The organization is locked: another owner may have removed
+// the caller after the request was authorized.
+func stillOwner(tx *db.Tx, by db.Caller, organizationID string) error {
+	if err := identity.RequireSession(tx, by); err != nil {
+		return err
+	}
+	_, owns, err := owner(tx.Q, organizationID, by.ID)
+	if err == nil && !owns {
+		err = fault.Denied(string(access.OrgSettingsWrite), fault.Scope{OrganizationID: organizationID})
+	}
+	return err
 }
 
 func ownerEvent(action audit.Action, organizationID, description string) audit.Event {

@@ -129,3 +129,27 @@ func TestWhoSeesAndChangesOwners(t *testing.T) {
 		}
 	})
 }
+
+// The maker of an owner may be removed a moment after the request was authorized.
+func TestWhoIsRemovedMeanwhileMakesNoOwner(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		thief, ghost := x.Member("admin"), x.Member("viewer")
+		for name, send := range map[string]func() *servertest.Answer{
+			"adds one":    func() *servertest.Answer { return addOwner(t, x, thief, ghost.UserID) },
+			"removes one": func() *servertest.Answer { return removeOwner(t, x, thief, x.Owner.UserID) },
+		} {
+			addOwner(t, x, x.Owner, thief.UserID).OK()
+			owners(t, x, thief)
+			answer := servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
+				if err := tx.Exec(`UPDATE organization SET name = name WHERE id = $1`, x.OrganizationID); err != nil { // as whoever removes an owner
+					return err
+				}
+				return tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, x.OrganizationID, thief.UserID)
+			}, send)
+			if answer.Status != 403 {
+				t.Errorf("%s: %d %s", name, answer.Status, answer.Body)
+			}
+		}
+	})
+}

@@ -84,6 +84,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"servertest.Tenant.Contradict",
 		"servertest.Tenant.EverybodyCounts",
 		"servertest.Tenant.LiveAccount",
+		"servertest.WhileUnderWay",
 		"setup.StorePublicURL",
 		"signin.Service.Rename",
 		"signin.Service.admit",

@@ -11,75 +11,15 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// whoIsPaid lists the accounts that are paid for each label, name, external id and id of an entry, and, under "default", those
-// that are paid where nobody chooses.
-func whoIsPaid(t *testing.T, x *servertest.Tenant) map[string][]string {
-	t.Helper()
-	paid := map[string][]string{}
-	for _, id := range x.Owner.Walk("/v1/directory?limit=100&workspace_id="+x.WorkspaceID, nil) {
-		var e api.Entry
-		x.Owner.On(t).Get("/v1/directory/" + id).OK().Data(&e)
-		if e.Status != api.StatusActive {
-			continue
-		}
-		for _, key := range []string{"id " + e.ID, "name " + e.Label, "name " + e.Name, "external_id " + e.ExternalID} {
-			for _, m := range *e.ReceivingMethods {
-				paid[key] = append(paid[key], m.AccountID)
-				if m.IsDefault {
-					paid["default of "+key] = append(paid["default of "+key], m.AccountID)
-				}
-			}
-		}
-	}
-	delete(paid, "name ")
-	delete(paid, "external_id ")
-	delete(paid, "default of name ")
-	delete(paid, "default of external_id ")
-	return paid
-}
+// payees are entries of every kind in a workspace where two could decide.
+type payees struct{ servertest.Payees }
 
-// payees are entries of every kind in a workspace where two could decide, by what they are called.
-type payees struct {
-	entries map[string]string
-	methods map[string]string // of those that have one
-	merge   string            // that can be undone
-}
-
-func (p payees) ids() []string { return slices.Sorted(maps.Values(p.entries)) }
-
-func newPayees(t *testing.T, x *servertest.Tenant) payees {
-	t.Helper()
-	p := payees{map[string]string{}, map[string]string{}, ""}
-	add := func(name, number string) string {
-		fields := body{"workspace_id": x.WorkspaceID, "name": name, "external_id": strings.ToUpper(name[:3]), "fields": body{"email": name[:3] + "@example.com"}}
-		p.entries[name] = x.Owner.Entry(fields)
-		if number != "" {
-			p.methods[name] = x.Owner.AddMethod(p.entries[name], servertest.Account(number))
-		}
-		return p.entries[name]
-	}
-	path := func(id string) string { return "/v1/directory/" + id }
-	add("Acme Power", "1001")
-	add("Tiny", "1002")
-	several := add("Several", "1003")
-	x.Owner.AddMethod(several, servertest.Account("1004"))
-	x.Owner.Patch(path(add("Stopped", "1005")), body{"status": "inactive"}).OK()
-	add("Bare", "")
-	restored := add("Restored", "1006")
-	x.Owner.Delete(path(restored)).OK()
-	x.Owner.Post(path(restored)+"/restore", nil).OK()
-	x.Owner.Delete(path(add("Gone", "1007"))).OK()
-	target, source := add("Whole", "1008"), add("Part", "1009")
-	p.merge = x.Owner.Post(path(target)+"/merge", body{"sources": []string{source}, "fields": body{"name": source, "external_id": source}}).OK().Text("id")
-	x.Member("admin") // from now on it takes two
-	p.methods["Waiting"] = x.Owner.Post(path(add("Waiting", ""))+"/receiving-methods", servertest.Account("1010")).OK().Text("id")
-	return p
-}
+func (p payees) ids() []string { return slices.Sorted(maps.Values(p.Entries)) }
 
 // takeovers are the values by which an entry would take the place of others: their names and external ids.
 func (p payees) takeovers() []body {
 	all := []body{{"external_id": ""}}
-	for _, name := range slices.Sorted(maps.Keys(p.entries)) {
+	for _, name := range slices.Sorted(maps.Keys(p.Entries)) {
 		external := strings.ToUpper(name[:3])
 		all = append(all, body{"external_id": external}, body{"label": name}, body{"name": name}, body{"fields": body{"name": name}},
 			body{"fields": body{"first-name": name, "last-name": ""}})
@@ -91,7 +31,7 @@ func (p payees) takeovers() []body {
 func (p payees) attempts(t *testing.T, x *servertest.Tenant, route string) (all []request) {
 	t.Helper()
 	lines := func(key func(name string) body) (text string) {
-		for _, name := range slices.Sorted(maps.Keys(p.entries)) {
+		for _, name := range slices.Sorted(maps.Keys(p.Entries)) {
 			for _, change := range p.takeovers() {
 				line := key(name)
 				maps.Copy(line, change)
@@ -128,7 +68,7 @@ func (p payees) attempts(t *testing.T, x *servertest.Tenant, route string) (all 
 		}
 	case "POST /v1/directory/imports":
 		for match, key := range map[string]func(name string) body{
-			"id": func(name string) body { return body{"id": p.entries[name]} },
+			"id": func(name string) body { return body{"id": p.Entries[name]} },
 			"external_id": func(name string) body {
 				return body{"external_id": strings.ToUpper(name[:3]), "status": "active", "label": "Acme Power"}
 			},
@@ -145,7 +85,7 @@ func (p payees) attempts(t *testing.T, x *servertest.Tenant, route string) (all 
 			}
 		}
 	case "POST /v1/directory/merges/{id}/undo":
-		all = append(all, request{args: []string{p.merge}})
+		all = append(all, request{args: []string{p.Merge}})
 	case "DELETE /v1/directory/{id}", "POST /v1/directory/{id}/restore":
 		for _, id := range p.ids() {
 			all = append(all, request{args: []string{id}})
@@ -162,12 +102,12 @@ func (p payees) attempts(t *testing.T, x *servertest.Tenant, route string) (all 
 			all = append(all, request{args: []string{id}, body: servertest.Account("2001")}, request{args: []string{id}, body: servertest.Account("2002", body{"is_default": true})})
 		}
 	case "PATCH /v1/directory/{id}/receiving-methods/{method_id}", "DELETE /v1/directory/{id}/receiving-methods/{method_id}":
-		for name, method := range p.methods {
+		for name, method := range p.Methods {
 			var content any
 			if strings.HasPrefix(route, "PATCH") {
 				content = body{"account_id": "2003", "is_default": true}
 			}
-			all = append(all, request{args: []string{p.entries[name], method}, body: content})
+			all = append(all, request{args: []string{p.Entries[name], method}, body: content})
 		}
 	}
 	return all
@@ -185,9 +125,9 @@ func TestNoRouteChangesWhoIsPaidByOnePerson(t *testing.T) {
 				t.Run(role+" "+o.route, func(t *testing.T) {
 					x := n.Tenant(t)
 					x.Define("writer", "ws.read", "ws.directory.read", "ws.directory.write", "ws.directory.delete", "ws.receiving.write")
-					p := newPayees(t, x)
+					p := payees{x.Payees(t)}
 					one := x.Member(role)
-					before := whoIsPaid(t, x)
+					before := x.WhoIsPaid(t)
 					if got := len(before); got < 20 {
 						t.Fatalf("before, somebody is paid for %d names and ids", got)
 					}
@@ -210,7 +150,7 @@ func TestNoRouteChangesWhoIsPaidByOnePerson(t *testing.T) {
 					check := func() {
 						t.Helper()
 						n.RunImports(t)
-						for key, accounts := range whoIsPaid(t, x) {
+						for key, accounts := range x.WhoIsPaid(t) {
 							for _, account := range accounts {
 								if !slices.Contains(before[key], account) {
 									t.Errorf("for %s the account %s is paid, before it was %v", key, account, before[key])

@@ -119,6 +119,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 		sandbox.Get(path + "?workspace_id=" + x.WorkspaceID).OK()
 	}
 	sandbox.Patch("/v1/directory/"+payee, body{"external_id": "walk"}).OK()
+	sandbox.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 90}).Fails(403, "FORBIDDEN")
 }
 
 // corners does what operations do only when asked in a certain way.

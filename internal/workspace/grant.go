@@ -171,7 +171,11 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	}
 	by := db.Caller{Actor: audit.Actor{Type: audit.ActorType(a.Maker.Type), ID: a.Maker.ID, Name: a.Maker.Name, Email: a.Maker.Email,
 		KeyID: a.Maker.KeyID, SessionID: a.Maker.SessionID}}
-	held, err := access.HeldBy(tx.Q, a.WorkspaceID, a.Maker.ID)
+	var held access.Set
+	active, err := tx.Row(`SELECT id FROM account WHERE id = $1 AND status = 'active'`, a.Maker.ID).Scan(new(string))
+	if err == nil && active {
+		held, err = access.HeldBy(tx.Q, a.WorkspaceID, a.Maker.ID)
+	}
 	if err != nil {
 		return nil, "", err
 	}

@@ -294,6 +294,17 @@ func TestAGrantThatARevokedKeyAskedForIsNotApproved(t *testing.T) {
 	})
 }
 
+// Nor is one approved whose maker may no longer sign in.
+func TestAGrantOfADisabledMakerIsNotApproved(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		maker, second := x.Member("admin"), n.Person(t, x.Owner)
+		id := waits(maker.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "admin"}))
+		disable(t, n, maker.Email())
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+	})
+}
+
 // Nor does someone end a vacancy by whose role is widened.
 func TestAWidenedRoleEndsNoVacancy(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

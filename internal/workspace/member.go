@@ -182,6 +182,9 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 			}
 			return again, audit.Event{}, err
 		}
+		if err := mayGive(tx, by, in.ID, access.MembersWrite, promised); err != nil {
+			return again, audit.Event{}, err
+		}
 		if again.Email, err = nameOf(tx.Q, member.AccountID); err != nil {
 			return again, audit.Event{}, err
 		}
@@ -214,12 +217,11 @@ func invitedMember(q db.Q, in MemberInput) (access.Member, error) {
 // must hold all that the member may do. Every person can leave.
 func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput) (api.MemberRemoved, error) {
 	leaves := in.UserID == by.ID && by.Type != audit.Client
-	var held access.Set
 	var err error
 	if leaves {
 		err = s.authority.RequireToLeave(ctx, by.Actor, in.ID)
 	} else {
-		held, err = s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite)
 	}
 	if err != nil {
 		return api.MemberRemoved{}, err
@@ -228,7 +230,7 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 		removed := api.MemberRemoved{WorkspaceID: in.ID}
 		member, roles, err := lockMember(tx, in.ID, in.UserID)
 		if err == nil && !leaves {
-			err = mayTouch(tx.Q, held, in.ID, member.AccountID)
+			err = mayTouch(tx, by, in.ID, member.AccountID)
 		}
 		if err == nil && roles[access.Admin] {
 			err = notLastAdmin(tx.Q, in.ID, member.AccountID)
@@ -324,9 +326,13 @@ func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key s
 }
 
 // mayTouch returns an error if the member holds something that the caller does not. It
-// is decided in the transaction, because the member's roles may have just changed.
-func mayTouch(q db.Q, held access.Set, workspaceID, accountID string) error {
-	target, err := access.HeldBy(q, workspaceID, accountID)
+// is decided in the transaction, because the roles of both may have just changed.
+func mayTouch(tx *db.Tx, by db.Caller, workspaceID, accountID string) error {
+	held, err := identity.HeldNow(tx, by, workspaceID, access.MembersWrite)
+	if err != nil {
+		return err
+	}
+	target, err := access.HeldBy(tx.Q, workspaceID, accountID)
 	if err != nil {
 		return err
 	}
@@ -351,7 +357,23 @@ func lockGrant(tx *db.Tx, by db.Caller, workspaceID, key string) (access.Role, e
 	if err != nil {
 		return role, err
 	}
-	return role, access.RequireAdministrationToGrant(by.Actor, tx.Now(), role.Permissions)
+	return role, mayGive(tx, by, workspaceID, access.MembersWrite, role.Permissions)
+}
+
+// mayGive requires a permission, and that the caller may give others. The members are locked: the caller may have lost their own access, or
+// their session have ended, after the request was authorized.
+func mayGive(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission, given access.Set) error {
+	held, err := identity.HeldNow(tx, by, workspaceID, need)
+	if err == nil {
+		err = access.RequireToGive(held, given, workspaceID)
+	}
+	if err == nil {
+		err = access.RequireAdministrationToGrant(by.Actor, tx.Now(), given)
+	}
+	if err == nil {
+		err = access.RequireModeToGrant(tx.Q, by.Actor, workspaceID, given)
+	}
+	return err
 }
 
 // notLastAdmin returns an error if the workspace has no other admin. The caller must have

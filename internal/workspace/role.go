@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -123,8 +124,7 @@ func (s *Service) assign(tx *db.Tx, by db.Caller, in AssignInput) (api.RoleAssig
 
 // Unassign takes a role from a member. The caller must hold all that the member may do.
 func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) (api.RoleAssignment, error) {
-	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
-	if err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.RoleAssignment{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {
@@ -134,7 +134,7 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 			err = fault.Missing("role assignment")
 		}
 		if err == nil {
-			err = mayTouch(tx.Q, held, in.ID, member.AccountID)
+			err = mayTouch(tx, by, in.ID, member.AccountID)
 		}
 		if err == nil && in.Role == access.Admin {
 			err = notLastAdmin(tx.Q, in.ID, member.AccountID)
@@ -177,14 +177,10 @@ func roleChanges(before, after access.Role) audit.Changes {
 // DefineRole creates a role of the workspace, or changes it. The caller must hold all
 // that the role allows, before and after. One that members have and that is to approve waits for a second person where there is one.
 func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInput) (api.Role, error) {
-	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.RolesWrite)
-	if err != nil {
-		return api.Role{}, err
-	}
-	if err := s.authority.RequireToGrant(ctx, by.Actor, in.ID, in.set); err != nil {
-		return api.Role{}, err
-	}
 	number, err := s.authority.Enter(ctx, by.Actor, in.ID, access.RolesWrite)
+	if err == nil {
+		err = s.authority.RequireToGrant(ctx, by.Actor, in.ID, in.set)
+	}
 	if err == nil {
 		err = s.approvals.Ready(ctx, number)
 	}
@@ -193,6 +189,13 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 	}
 	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (out approval.Outcome[api.Role], event audit.Event, err error) {
 		if _, err := lockMembers(tx, in.ID); err != nil {
+			return out, event, err
+		}
+		held, err := identity.HeldNow(tx, by, in.ID, access.RolesWrite)
+		if err == nil {
+			err = access.RequireToGive(held, in.set, in.ID)
+		}
+		if err != nil {
 			return out, event, err
 		}
 		before, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
@@ -205,6 +208,9 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 		}
 		if more := in.set &^ before.Permissions; err == nil && holders && more != 0 {
 			err = access.RequireAdministrationToGrant(by.Actor, tx.Now(), more)
+			if err == nil {
+				err = access.RequireModeToGrant(tx.Q, by.Actor, in.ID, more)
+			}
 			if err == nil {
 				g := grant{Role: in.Role, RoleName: before.Name, Before: before.Permissions.String(), Permissions: in.set.String(), Define: &in.RoleDefine}
 				out.ApprovalID, event, err = s.hold(tx, by, number, in.ID, more, g)
@@ -249,8 +255,7 @@ func (s *Service) saveRole(tx *db.Tx, in DefineRoleInput, before access.Role, ex
 
 // DeleteRole deletes a role that nobody holds. The caller must hold all that it allows.
 func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInput) (api.RoleDeleted, error) {
-	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.RolesWrite)
-	if err != nil {
+	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.RoleDeleted{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.RoleDeleted, audit.Event, error) {
@@ -261,6 +266,10 @@ func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInp
 		role, exists, err := access.FindRole(tx.Q, in.ID, in.Role)
 		if err == nil && !exists {
 			err = fault.Missing("role")
+		}
+		var held access.Set
+		if err == nil {
+			held, err = identity.HeldNow(tx, by, in.ID, access.RolesWrite)
 		}
 		if err == nil {
 			err = access.RequireToTouch(held, role.Permissions, in.ID)

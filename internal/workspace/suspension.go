@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -54,7 +55,7 @@ func (s *Service) RemoveSuspended(ctx context.Context, by db.Caller, in Suspensi
 
 func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in SuspensionInput, action audit.Action, text string,
 	decide func(*db.Tx, audit.Actor, access.Suspension) error) (api.SuspendedAccess, error) {
-	held, err := s.authority.Held(ctx, by.Actor, in.ID, access.MembersWrite)
+	err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite)
 	if err == nil && action == audit.MemberReinstated {
 		err = access.RequireAdministration(by.Actor, s.db.Now())
 	}
@@ -77,10 +78,14 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 			f.Scope.WorkspaceID = in.ID
 			return api.SuspendedAccess{}, audit.Event{}, f
 		}
-		if err := mayReinstate(tx.Q, held, row); err != nil {
+		all, err := mayReinstate(tx, by, row)
+		if err != nil {
 			return api.SuspendedAccess{}, audit.Event{}, err
 		}
 		if action == audit.MemberReinstated {
+			if err := access.RequireModeToGrant(tx.Q, by.Actor, in.ID, all); err != nil {
+				return api.SuspendedAccess{}, audit.Event{}, err
+			}
 			if err := s.refuseGrants(tx, by, row); err != nil {
 				return api.SuspendedAccess{}, audit.Event{}, err
 			}
@@ -98,17 +103,20 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 	})
 }
 
-// mayReinstate returns an error unless the caller holds everything that suspended access would give.
-func mayReinstate(q db.Q, held access.Set, s access.Suspension) error {
-	var all access.Set
+// mayReinstate returns what suspended access would give, and an error unless the caller holds all of it.
+func mayReinstate(tx *db.Tx, by db.Caller, s access.Suspension) (all access.Set, err error) {
+	held, err := identity.HeldNow(tx, by, s.WorkspaceID, access.MembersWrite)
 	for _, key := range s.Roles {
-		role, _, err := access.FindRole(q, s.WorkspaceID, key)
-		if err != nil {
-			return err
+		var role access.Role
+		if err == nil {
+			role, _, err = access.FindRole(tx.Q, s.WorkspaceID, key)
 		}
 		all |= role.Permissions
 	}
-	return access.RequireToTouch(held, all, s.WorkspaceID)
+	if err != nil {
+		return all, err
+	}
+	return all, access.RequireToTouch(held, all, s.WorkspaceID)
 }
 
 // refuseGrants returns an error if suspended access has a role whose grant takes a second person now.

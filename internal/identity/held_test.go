@@ -1,0 +1,56 @@
+package identity_test
+
+import (
+	"testing"
+
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/server/servertest"
+)
+
+// meanwhile changes the members of the workspace after a request was authorized and before its transaction.
+func (p *place) meanwhile(sql string, args []any, send func() error) error {
+	p.t.Helper()
+	return servertest.WhileUnderWay(p.t, p.db, func(tx *db.Tx) error {
+		if _, _, err := access.LockMembers(tx, p.workspaceID); err != nil {
+			return err
+		}
+		return tx.Exec(sql, args...)
+	}, send)
+}
+
+func TestNoSecretIsMadeByWhoLosesAccessMeanwhile(t *testing.T) {
+	each(t, func(t *testing.T, n *node) {
+		p := n.place()
+		client := p.client("Payroll", "viewer")
+		p.define("keys", "ws.read", "ws.members.read", "ws.directory.read", "ws.payouts.read", "ws.accounts.read", "ws.keys.read", "ws.keys.write")
+		by := p.holder("keys")
+		for name, send := range map[string]func() error{
+			"make a client": func() error {
+				_, err := p.create(by, "Escape", "viewer")
+				return err
+			},
+			"rotate a client": func() error {
+				_, err := p.rotate(by, client.ID)
+				return err
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				p := p.in(t)
+				must(t, send())
+				err := p.meanwhile(`DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2`, []any{p.workspaceID, by.ID}, send)
+				refused(t, err, fault.Forbidden)
+				p.change(func(tx *db.Tx) error { return access.Grant(tx, p.workspaceID, by.ID, "keys") })
+			})
+		}
+		t.Run("nor for a client that is given more meanwhile", func(t *testing.T) {
+			p := p.in(t)
+			refused(t, p.meanwhile(`INSERT INTO member_role (workspace_id, account_id, role) VALUES ($1, $2, 'disbursement_manager')`,
+				[]any{p.workspaceID, client.ID}, func() error {
+					_, err := p.rotate(by, client.ID)
+					return err
+				}), fault.Forbidden)
+		})
+	})
+}

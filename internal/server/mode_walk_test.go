@@ -1,0 +1,109 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/server/servertest"
+)
+
+// aboutLiveMoney lists what decides about live money in a workspace: who is paid, how it is guarded, its accounts, and who may do what
+// about it.
+func aboutLiveMoney(t *testing.T, x *servertest.Tenant) (settings, rights []string) {
+	t.Helper()
+	owner, of := x.Owner.On(t), "?limit=100&workspace_id="+x.WorkspaceID
+	for key, accounts := range x.WhoIsPaid(t) {
+		settings = append(settings, fmt.Sprint(key, accounts))
+	}
+	for _, path := range []string{"/v2/approval-rules" + of, "/v2/limits" + of, "/v2/accounts" + of} {
+		for _, row := range owner.Get(path).OK().List() {
+			if row["mode"] != "sandbox" {
+				settings = append(settings, fmt.Sprint(path, row))
+			}
+		}
+	}
+	policy := servertest.Decoded[api.ReceivingPolicy](owner.Get(x.Path("/receiving-policy")))
+	settings = append(settings, fmt.Sprint(policy.ReceivingApproval, policy.CoolingHours, policy.SecondPersonHours))
+	settings = append(settings, fmt.Sprint(servertest.Decoded[api.PayoutSending](owner.Get(x.Path("/payout-stop"))).Live.Stopped))
+	roles := map[string][]string{}
+	for _, role := range servertest.Decoded[[]api.Role](owner.Get(x.Path("/roles?limit=100"))) {
+		roles[role.Key] = role.Permissions
+	}
+	for _, m := range servertest.Decoded[[]api.Member](owner.Get(x.Path("/members?limit=100"))) {
+		for _, key := range m.Roles {
+			for _, p := range roles[key] {
+				if access.Decisive().Has(access.Permission(p)) {
+					rights = append(rights, m.Email+" "+p)
+				}
+			}
+		}
+	}
+	slices.Sort(settings)
+	slices.Sort(rights)
+	return settings, slices.Compact(rights)
+}
+
+// decisions are the requests by which a credential tries to decide about live money, besides the one that the table has.
+func decisions(o operation, x *servertest.Tenant, viewer *servertest.Client) (all []request) {
+	ws := []string{x.WorkspaceID}
+	switch o.route {
+	case "PATCH /v1/workspaces/{id}/receiving-policy":
+		for _, content := range []body{{"receiving_approval": "one_person"}, {"receiving_approval": "two_persons"}, {"receiving_cooling_hours": 0}, {"receiving_cooling_hours": 90},
+			{"second_person_hours": 1}} {
+			all = append(all, request{args: ws, body: content})
+		}
+	case "POST /v1/workspaces/{id}/members":
+		all = append(all, request{args: ws, body: body{"email": servertest.NewEmail(), "role": "admin"}})
+	case "POST /v1/workspaces/{id}/roles":
+		all = append(all, request{args: ws, body: body{"user_id": viewer.UserID, "role": "disbursement_manager"}})
+	case "PUT /v1/workspaces/{id}/roles/{role}":
+		all = append(all, request{args: []string{x.WorkspaceID, "clerk"}, body: body{"name": "Clerk", "permissions": []string{"ws.read", "ws.payouts.approve"}}})
+	case "POST /v2/approval-rules", "POST /v2/limits":
+		for _, mode := range []string{"live", "both"} {
+			all = append(all, request{body: body{"workspace_id": x.WorkspaceID, "mode": mode, "approvals": 0}},
+				request{body: body{"workspace_id": x.WorkspaceID, "mode": mode, "per": "payout", "amount_cents": 1}})
+		}
+	}
+	return all
+}
+
+// A credential for the sandbox changes nothing on any route that decides about live money, where a workspace has a live account. One person
+// is alone there, so nothing waits for another one. It may take access from others, as everyone can.
+func TestNoRouteLetsASandboxCredentialDecideAboutLiveMoney(t *testing.T) {
+	signedOnEach(t, func(t *testing.T, n *servertest.Node) {
+		for _, o := range operations() {
+			if o.method() == "GET" || !strings.HasPrefix(o.need, "ws.") {
+				continue
+			}
+			t.Run(o.route, func(t *testing.T) {
+				x := n.Tenant(t)
+				x.Owner.AddMethod(x.Entry("Ada"), servertest.Account("0001"))
+				viewer := x.Member("viewer")
+				x.Define("clerk", "ws.read")
+				x.Give(viewer, "clerk")
+				sandbox := keyOf(t, x, body{"mode": "sandbox", "administer": true})
+				x.LiveAccount()
+				own := o.ask(x, x.Owner)
+				own.headers = nil // of a person
+				settings, rights := aboutLiveMoney(t, x)
+				for _, r := range append(decisions(o, x, viewer), own) {
+					answer := o.do(sandbox.On(t), r)
+					n.RunImports(t)
+					now, rightsNow := aboutLiveMoney(t, x)
+					if !slices.Equal(now, settings) {
+						t.Errorf("%v is answered %s, and it is %v, was %v", r.body, answer.Body, now, settings)
+					}
+					for _, one := range rightsNow {
+						if !slices.Contains(rights, one) {
+							t.Errorf("%v is answered %s, and %s is new", r.body, answer.Body, one)
+						}
+					}
+				}
+			})
+		}
+	})
+}

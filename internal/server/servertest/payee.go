@@ -1,0 +1,72 @@
+package servertest
+
+import (
+	"strings"
+	"testing"
+
+	"bursar/api"
+)
+
+// WhoIsPaid lists the accounts that are paid for each label, name, external id and id of an entry, and, under "default", those
+// that are paid where nobody chooses.
+func (x *Tenant) WhoIsPaid(t testing.TB) map[string][]string {
+	t.Helper()
+	paid := map[string][]string{}
+	for _, id := range x.Owner.Walk("/v1/directory?limit=100&workspace_id="+x.WorkspaceID, nil) {
+		var e api.Entry
+		x.Owner.On(t).Get("/v1/directory/" + id).OK().Data(&e)
+		if e.Status != api.StatusActive {
+			continue
+		}
+		for _, key := range []string{"id " + e.ID, "name " + e.Label, "name " + e.Name, "external_id " + e.ExternalID} {
+			for _, m := range *e.ReceivingMethods {
+				paid[key] = append(paid[key], m.AccountID)
+				if m.IsDefault {
+					paid["default of "+key] = append(paid["default of "+key], m.AccountID)
+				}
+			}
+		}
+	}
+	delete(paid, "name ")
+	delete(paid, "external_id ")
+	delete(paid, "default of name ")
+	delete(paid, "default of external_id ")
+	return paid
+}
+
+// Payees are entries of every kind in a workspace where two could decide, by what they are called.
+type Payees struct {
+	Entries map[string]string
+	Methods map[string]string // of those that have one
+	Merge   string            // that can be undone
+}
+
+// Payees makes them in the tenant's workspace.
+func (x *Tenant) Payees(t testing.TB) Payees {
+	t.Helper()
+	p := Payees{map[string]string{}, map[string]string{}, ""}
+	add := func(name, number string) string {
+		fields := Body{"workspace_id": x.WorkspaceID, "name": name, "external_id": strings.ToUpper(name[:3]), "fields": Body{"email": name[:3] + "@example.com"}}
+		p.Entries[name] = x.Owner.Entry(fields)
+		if number != "" {
+			p.Methods[name] = x.Owner.AddMethod(p.Entries[name], Account(number))
+		}
+		return p.Entries[name]
+	}
+	path := func(id string) string { return "/v1/directory/" + id }
+	add("Acme Power", "1001")
+	add("Tiny", "1002")
+	several := add("Several", "1003")
+	x.Owner.AddMethod(several, Account("1004"))
+	x.Owner.Patch(path(add("Stopped", "1005")), Body{"status": "inactive"}).OK()
+	add("Bare", "")
+	restored := add("Restored", "1006")
+	x.Owner.Delete(path(restored)).OK()
+	x.Owner.Post(path(restored)+"/restore", nil).OK()
+	x.Owner.Delete(path(add("Gone", "1007"))).OK()
+	target, source := add("Whole", "1008"), add("Part", "1009")
+	p.Merge = x.Owner.Post(path(target)+"/merge", Body{"sources": []string{source}, "fields": Body{"name": source, "external_id": source}}).OK().Text("id")
+	x.Member("admin") // from now on it takes two
+	p.Methods["Waiting"] = x.Owner.Post(path(add("Waiting", ""))+"/receiving-methods", Account("1010")).OK().Text("id")
+	return p
+}

@@ -1,0 +1,77 @@
+package workspace_test
+
+import (
+	"testing"
+
+	"bursar/internal/access"
+	"bursar/internal/db"
+	"bursar/internal/server/servertest"
+)
+
+// A request may have been authorized a moment before the caller loses what it takes. It must give nobody access then.
+func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		type place struct {
+			x             *servertest.Tenant
+			maker, viewer *servertest.Client
+		}
+		locked := func(p place, sql string, args ...any) func(tx *db.Tx) error {
+			return func(tx *db.Tx) error {
+				if _, _, err := access.LockMembers(tx, p.x.WorkspaceID); err != nil {
+					return err
+				}
+				return tx.Exec(sql, args...)
+			}
+		}
+		losses := map[string]struct {
+			change func(p place) func(tx *db.Tx) error
+			status int
+			code   string
+		}{
+			"is removed": {func(p place) func(tx *db.Tx) error {
+				return locked(p, `DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, p.x.WorkspaceID, p.maker.UserID)
+			}, 404, "RESOURCE_NOT_FOUND"},
+			"loses the role": {func(p place) func(tx *db.Tx) error {
+				return locked(p, `DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2`, p.x.WorkspaceID, p.maker.UserID)
+			}, 403, "FORBIDDEN"},
+			"is signed out": {func(p place) func(tx *db.Tx) error {
+				return locked(p, `UPDATE session SET revoked_at = 1 WHERE account_id = $1`, p.maker.UserID)
+			}, 401, "UNAUTHORIZED"},
+		}
+		requests := map[string]func(p place) *servertest.Answer{
+			"add a member": func(p place) *servertest.Answer {
+				return p.maker.Post(p.x.Path("/members"), body{"email": servertest.NewEmail(), "role": "directory_manager"})
+			},
+			"assign a role": func(p place) *servertest.Answer {
+				return p.maker.Post(p.x.Path("/roles"), body{"user_id": p.viewer.UserID, "role": "directory_manager"})
+			},
+			"take a role": func(p place) *servertest.Answer {
+				return p.maker.Delete(p.x.Path("/roles/" + p.viewer.UserID + "/viewer"))
+			},
+			"remove a member": func(p place) *servertest.Answer {
+				return p.maker.Delete(p.x.Path("/members/" + p.viewer.UserID))
+			},
+			"widen a role": func(p place) *servertest.Answer {
+				return p.maker.Put(p.x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.members.read"}})
+			},
+			"delete a role": func(p place) *servertest.Answer { return p.maker.Delete(p.x.Path("/roles/spare")) },
+		}
+		for loss, c := range losses {
+			for name, send := range requests {
+				t.Run(name+" and the maker "+loss, func(t *testing.T) {
+					x := n.Tenant(t)
+					x.Define("clerk", "ws.read")
+					x.Define("spare", "ws.read")
+					p := place{x: x, maker: x.Member("admin"), viewer: x.Member("viewer")}
+					x.Give(p.viewer, "clerk")
+					p.maker.Get(x.Path("/members")).OK() // which the node remembers
+					before := x.Owner.Get(x.Path("/members")).OK().Column("id")
+					servertest.WhileUnderWay(t, n.DB, c.change(p), func() *servertest.Answer { return send(p) }).Fails(c.status, c.code)
+					if now := x.Owner.Get(x.Path("/members")).OK().Column("id"); len(now) > len(before) {
+						t.Errorf("the members are %v", now)
+					}
+				})
+			}
+		}
+	})
+}
