@@ -42,6 +42,8 @@ const (
 	OrganizationSettingsUpdated Action = "iam.organization.settings_updated"
 	OwnerAdded                  Action = "iam.organization.owner_added"
 	OwnerRemoved                Action = "iam.organization.owner_removed"
+	OwnerSuspended              Action = "iam.organization.owner_suspended"
+	OwnerReinstated             Action = "iam.organization.owner_reinstated"
 	LeaverRemoved               Action = "iam.organization.leaver_removed" // from the organization and all its workspaces
 
 	OperatorAdded   Action = "iam.operator.added" // or given other permissions
@@ -250,7 +252,7 @@ func Actions() []Action {
 		MemberGrantRequested, MemberGrantApproved, MemberGrantRejected, MemberGrantWithdrawn, MemberGrantExpired, ApproverAppointed,
 		RoleCreated, RoleUpdated, RoleDeleted, RoleChangeRequested, RoleChangeApproved, RoleChangeRejected, RoleChangeWithdrawn, RoleChangeExpired,
 		WorkspaceCreated, WorkspaceUpdated, SecondPersonExtended, OrganizationCreated,
-		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, LeaverRemoved,
+		OrganizationSettingsUpdated, OwnerAdded, OwnerRemoved, OwnerSuspended, OwnerReinstated, LeaverRemoved,
 		OperatorAdded, OperatorRemoved, OperatorRequested, OperatorApproved, OperatorRejected, UserCreated, UserDisabled, UserEnabled, UserRenamed, AccessDenied,
 		EntryCreated, EntryUpdated, EntryDeleted, EntryRestored, EntryPurged, EntryMerged, EntryUnmerged,
 		ImportHeld, ImportStarted, ImportCompleted, ImportFailed, ImportCancelled,

@@ -99,7 +99,7 @@ func TestOnlySomeActionsChangeAccess(t *testing.T) {
 		audit.MemberGrantApproved: true, audit.ApproverAppointed: true, audit.RoleChangeApproved: true, audit.SecondPersonExtended: true,
 		audit.RoleCreated: true, audit.RoleUpdated: true, audit.RoleDeleted: true,
 		audit.WorkspaceCreated: true, audit.WorkspaceUpdated: true,
-		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true, audit.LeaverRemoved: true, audit.OperatorAdded: true, audit.OperatorRemoved: true,
+		audit.OrganizationCreated: true, audit.OrganizationSettingsUpdated: true, audit.OwnerAdded: true, audit.OwnerRemoved: true, audit.OwnerSuspended: true, audit.OwnerReinstated: true, audit.LeaverRemoved: true, audit.OperatorAdded: true, audit.OperatorRemoved: true,
 		audit.UserDisabled: true, audit.UserEnabled: true,
 		audit.MemberAccepted: true, audit.UserRenamed: true,
 		audit.SessionRevoked: true, audit.StoreRestored: true, audit.KeyRotated: true, audit.KeyRevoked: true, audit.ClientRotated: true, audit.ClientRevoked: true, audit.ClientSecretEnded: true, audit.SigningKeyRotated: true,

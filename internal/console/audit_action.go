@@ -58,6 +58,10 @@ func actionText(action string) string {
 		return "Added owner"
 	case audit.OwnerRemoved:
 		return "Removed owner"
+	case audit.OwnerSuspended:
+		return "Suspended owner"
+	case audit.OwnerReinstated:
+		return "Confirmed suspended owner"
 	case audit.LeaverRemoved:
 		return "Removed leaver"
 	case audit.AccessDenied:
