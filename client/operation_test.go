@@ -695,6 +695,14 @@ func walkOrganizations(t *testing.T, n *servertest.Node, c *client.Client) {
 	if !slices.Equal(owners, []string{"admin@example.com", "owner@example.com"}) {
 		t.Errorf("owners: %v", owners)
 	}
+	for range c.Organizations.SuspendedOwners(ctx, org, client.ListParams{}) {
+		t.Error("an owner is suspended")
+	}
+	for _, decide := range []func(context.Context, string, string) (*client.SuspendedOwner, error){c.Organizations.ConfirmOwner, c.Organizations.RemoveSuspendedOwner} {
+		if _, err := decide(ctx, org, "sus_01jd2w8m3p5r7t9v1x3z5b7d9f"); !client.IsNotFound(err) {
+			t.Errorf("decide about no owner: %v", err)
+		}
+	}
 	must[*client.Ownership](t)(c.Organizations.RemoveOwner(ctx, org, second))
 	if got := must[*client.Leaver](t)(c.Organizations.RemoveLeaver(ctx, org, client.LeaverRemoveParams{Email: new("owner@example.com")})); !got.Removed || got.UserID != second {
 		t.Errorf("remove a leaver: %+v", got)

@@ -139,7 +139,7 @@ func (r *remote) newOwnerChange(c *cobra.Command, change ownerChange) *cobra.Com
 		}
 		return f.Write(r.terminal, done, nothing)
 	}
-	if c.Name() == "remove" {
+	if c.Name() != "add" {
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	}
 	f.Bind(c, false)
