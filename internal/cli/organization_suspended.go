@@ -15,8 +15,8 @@ import (
 func newOwnersSuspended(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use: "suspended", Short: "Decide about owners who came through a compromised key",
-		Long: `Owners who were added through a compromised API key are suspended until another
-owner confirms or removes them. Report a key as compromised with
+		Long: `Owners who were added through a compromised API key are suspended until
+another owner confirms or removes them. Report a key as compromised with
 'bursar keys revoke KEY --compromised'.`,
 		Example: `  bursar orgs owners suspended list
   bursar orgs owners suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
