@@ -1,26 +1,44 @@
 package access
 
 import (
+	"maps"
 	"slices"
 
 	"bursar/internal/db"
 )
 
-// KeyFamily returns an API key, those that were made with it and their successors, also if they have ended.
+// KeyFamily returns an API key, those that were made with it and their successors, sorted, also if they have ended.
 func KeyFamily(q db.Q, keyID string) ([]string, error) {
-	return keysFrom(q, keyID, `k.parent_id = f.id OR k.rotated_from = f.id`)
+	return keysFrom(q, keyID, `SELECT id FROM api_key WHERE parent_id IN (`, `SELECT id FROM api_key WHERE rotated_from IN (`)
 }
 
-// KeysMadeWith returns an API key and those that were made with it, directly or by keys between, also if they have ended.
+// KeysMadeWith returns an API key and those that were made with it, directly or by keys between, sorted, also if they have ended.
 func KeysMadeWith(q db.Q, keyID string) ([]string, error) {
-	return keysFrom(q, keyID, `k.parent_id = f.id`)
+	return keysFrom(q, keyID, `SELECT id FROM api_key WHERE parent_id IN (`)
 }
 
-func keysFrom(q db.Q, keyID, next string) ([]string, error) {
-	keys, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`WITH RECURSIVE f (id) AS (SELECT id FROM api_key WHERE id = $1 UNION SELECT k.id FROM f JOIN api_key k ON `+next+`) SELECT id FROM f`, keyID)
-	slices.Sort(keys)
-	return keys, err
+func keysFrom(q db.Q, keyID string, queries ...string) ([]string, error) {
+	all := map[string]bool{keyID: true}
+	for last := []string{keyID}; len(last) > 0; {
+		var next []string
+		for piece := range db.Pieces(last) {
+			for _, query := range queries {
+				sql := db.NewStatement(query, db.Args(piece)...)
+				sql.Add(`)`)
+				err := q.EachOf(sql, func(r db.Rows) error {
+					if id := r.Text(0); !all[id] {
+						all[id], next = true, append(next, id)
+					}
+					return nil
+				})
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		last = next
+	}
+	return slices.Sorted(maps.Keys(all)), nil
 }
 
 // MadeWith reports whether an API key is another one or was made with it, directly or by keys between.

@@ -19,14 +19,11 @@ type Compromise struct {
 // VoidInvitations ends the invitations to a workspace that were made with API keys and that no one has accepted; of compromised keys also
 // those by members who came through them. It returns the ids of the invitations. The caller has locked the members of the workspace.
 func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised bool) (voided []string, err error) {
-	made := ` AND given_key_id = through_key_id`
-	if compromised {
-		made = ""
-	}
 	for piece := range db.Pieces(keys) {
 		sql := db.NewStatement(`DELETE FROM workspace_member WHERE workspace_id = `, workspaceID)
 		sql.Add(` AND accepted = FALSE AND through_key_id IN (`, db.Args(piece)...)
-		sql.Add(`)` + made + ` RETURNING member_id`)
+		sql.Add(`) AND (given_key_id = through_key_id OR `, compromised)
+		sql.Add(`) RETURNING member_id`)
 		if err := tx.EachOf(sql, func(r db.Rows) error {
 			voided = append(voided, r.Text(0))
 			return nil
