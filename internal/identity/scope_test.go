@@ -331,7 +331,7 @@ func TestAScopeIsOfOnesOwn(t *testing.T) {
 		})
 		t.Run("a key shows its scope where it is made and listed", func(t *testing.T) {
 			owner := x.Owner.On(t)
-			body := servertest.Body{"name": "test", "permissions": []any{"ws.directory.read", "ws.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "live", "administer": true}
+			body := servertest.Body{"name": "test", "permissions": []any{"ws.read", "ws.directory.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "live", "administer": true}
 			want := servertest.Body{"permissions": []any{"ws.read", "ws.directory.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "live", "administer": true}
 			made := owner.Post("/v1/api-keys", body).OK()
 			if diff := cmp.Diff(want, scopeOf(made.Object())); diff != "" {
@@ -356,7 +356,7 @@ func TestACallerSeesWhatTheirCredentialIsLimitedTo(t *testing.T) {
 			c.Get("/v1/auth/me").OK().Data(&got)
 			return got["scope"]
 		}
-		narrow := servertest.Body{"permissions": []any{"ws.directory.read", "ws.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "sandbox", "administer": false}
+		narrow := servertest.Body{"permissions": []any{"ws.read", "ws.directory.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "sandbox", "administer": false}
 		for name, c := range map[string]struct {
 			by   *servertest.Client
 			want any
