@@ -5,15 +5,20 @@ type CompromisedKey struct {
 	ID      string `json:"id"`
 	Revoked bool   `json:"revoked"`
 	// InvitationsEnded is how many invitations ended that no one had accepted.
-	InvitationsEnded int64             `json:"invitations_ended"`
-	Suspended        []SuspendedAccess `json:"suspended"`
-	// Activity selects what was done with API keys of the account while this one worked: the filters of GET /v1/audit.
+	InvitationsEnded int64 `json:"invitations_ended"`
+	// Suspended has the first thousand of SuspendedCount.
+	Suspended       []SuspendedAccess `json:"suspended"`
+	SuspendedCount  int64             `json:"suspended_count"`
+	SuspendedOwners []SuspendedOwner  `json:"suspended_owners"`
+	// Activity selects what was done with the key, with those that were made with it and with their successors: the filters of
+	// GET /v1/audit.
 	Activity KeyActivity `json:"activity"`
 }
 
 // KeyActivity are filters of the audit log.
 type KeyActivity struct {
 	Actor string `json:"actor"`
+	KeyID string `json:"key_id"`
 	From  int64  `json:"from"`
 	To    int64  `json:"to"`
 }
@@ -31,4 +36,21 @@ type SuspendedAccess struct {
 	SuspendedAt int64    `json:"suspended_at"`
 	// LastAdmin means that nothing was suspended, because the workspace has no other admin.
 	LastAdmin bool `json:"last_admin,omitzero"`
+	// Reported means that it is in force until an admin decides, because whoever reported the key has left the workspace.
+	Reported bool `json:"reported,omitzero"`
+}
+
+// SuspendedOwner is an owner who was added through a compromised API key. An owner who was not confirms or removes them.
+type SuspendedOwner struct {
+	ID             string `json:"id"`
+	OrganizationID string `json:"organization_id"`
+	UserID         string `json:"user_id"`
+	Email          string `json:"email,omitzero"`
+	Name           string `json:"name,omitzero"`
+	KeyID          string `json:"key_id"`
+	SuspendedAt    int64  `json:"suspended_at"`
+	// LastOwner means that nothing was suspended, because the organization has no other owner.
+	LastOwner bool `json:"last_owner,omitzero"`
+	// Reported means that they stay an owner until one decides, because whoever reported the key is no longer an owner.
+	Reported bool `json:"reported,omitzero"`
 }

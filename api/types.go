@@ -56,6 +56,12 @@ type User struct {
 	Name  string `json:"name"`
 }
 
+// Me is the user of a session.
+type Me struct {
+	User
+	Scope *Scope `json:"scope,omitzero"` // of a credential that is limited or does not administer
+}
+
 // APIKey is a key without its secret.
 type APIKey struct {
 	ID           string   `json:"id"`

@@ -30,6 +30,7 @@ type AuditListParams struct {
 	ResourceType   string // such as directory_entry
 	ResourceID     string
 	EntryID        string    // a directory entry, of which the rows are the history; its receiving methods' included
+	KeyID          string    // an API key: what was done with it, with keys that were made with it, and with their successors
 	Outcome        string    // OutcomeSuccess, OutcomeDenied or OutcomeFailure
 	From, To       time.Time // zero for no bound
 	Limit          int       // of a page, 1 to 100
@@ -39,7 +40,7 @@ type AuditListParams struct {
 func (p AuditListParams) query() query {
 	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID).
 		text("actor", p.Actor).text("action", p.Action).text("resource_type", p.ResourceType).text("resource_id", p.ResourceID).
-		text("entry_id", p.EntryID).text("outcome", p.Outcome).time("from", p.From).time("to", p.To)
+		text("entry_id", p.EntryID).text("key_id", p.KeyID).text("outcome", p.Outcome).time("from", p.From).time("to", p.To)
 }
 
 // List reads one page of the log, newest first.

@@ -12,9 +12,9 @@ import (
 // AuthService is about the caller: sessions, device logins and activity.
 type AuthService struct{ c *Client }
 
-// Me returns the user that the client is signed in as.
-func (s *AuthService) Me(ctx context.Context) (*User, error) {
-	return read[User](ctx, s.c, "/auth/me")
+// Me returns the user that the client is signed in as, and the scope of a credential that is limited or does not administer.
+func (s *AuthService) Me(ctx context.Context) (*Me, error) {
+	return read[Me](ctx, s.c, "/auth/me")
 }
 
 // Activity reads one page of the caller's own rows of the audit log that belong to no

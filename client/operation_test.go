@@ -71,7 +71,7 @@ func walkLogin(t *testing.T, n *servertest.Node, c *client.Client) {
 	if session.Token == "" || session.UserID != n.First.UserID || session.ExpiresAt == 0 {
 		t.Errorf("exchange: %+v", session)
 	}
-	if me := must[*client.User](t)(c.Auth.Me(ctx)); me.ID != n.First.UserID || me.Email != "admin@example.com" {
+	if me := must[*client.Me](t)(c.Auth.Me(ctx)); me.ID != n.First.UserID || me.Email != "admin@example.com" {
 		t.Errorf("me: %+v", me)
 	}
 	if page := must[*client.Page[client.AuditEntry]](t)(c.Auth.Activity(ctx, client.ListParams{Limit: 1})); len(page.Items) != 1 {
@@ -99,7 +99,7 @@ func walkLogin(t *testing.T, n *servertest.Node, c *client.Client) {
 	if got.Status != client.DeviceApproved || got.Token == "" {
 		t.Fatalf("after the approval: %+v", got)
 	}
-	if me := must[*client.User](t)(dial(t, n.URL, client.WithToken(got.Token)).Auth.Me(ctx)); me.ID != n.First.UserID {
+	if me := must[*client.Me](t)(dial(t, n.URL, client.WithToken(got.Token)).Auth.Me(ctx)); me.ID != n.First.UserID {
 		t.Errorf("the device is signed in as %+v", me)
 	}
 	other := must[*client.DeviceCode](t)(device.Auth.DeviceCode(ctx, "", ""))
@@ -694,6 +694,14 @@ func walkOrganizations(t *testing.T, n *servertest.Node, c *client.Client) {
 	}
 	if !slices.Equal(owners, []string{"admin@example.com", "owner@example.com"}) {
 		t.Errorf("owners: %v", owners)
+	}
+	for range c.Organizations.SuspendedOwners(ctx, org, client.ListParams{}) {
+		t.Error("an owner is suspended")
+	}
+	for _, decide := range []func(context.Context, string, string) (*client.SuspendedOwner, error){c.Organizations.ConfirmOwner, c.Organizations.RemoveSuspendedOwner} {
+		if _, err := decide(ctx, org, "sus_01jd2w8m3p5r7t9v1x3z5b7d9f"); !client.IsNotFound(err) {
+			t.Errorf("decide about no owner: %v", err)
+		}
 	}
 	must[*client.Ownership](t)(c.Organizations.RemoveOwner(ctx, org, second))
 	if got := must[*client.Leaver](t)(c.Organizations.RemoveLeaver(ctx, org, client.LeaverRemoveParams{Email: new("owner@example.com")})); !got.Removed || got.UserID != second {

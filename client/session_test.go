@@ -18,7 +18,7 @@ import (
 
 func me(t *testing.T, c *client.Client) {
 	t.Helper()
-	must[*client.User](t)(c.Auth.Me(t.Context()))
+	must[*client.Me](t)(c.Auth.Me(t.Context()))
 }
 
 func TestAKeyIsExchangedOnceWhenFirstNeeded(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAMachineClientSignsInWithItsSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if user := must[*client.User](t)(dial(t, n.URL, client.WithClientSecret(id, secret)).Auth.Me(t.Context())); user.ID != id {
+	if user := must[*client.Me](t)(dial(t, n.URL, client.WithClientSecret(id, secret)).Auth.Me(t.Context())); user.ID != id {
 		t.Errorf("signed in as %+v", user)
 	}
 }

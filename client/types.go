@@ -43,6 +43,7 @@ type (
 	LeaverTask           = api.LeaverTask
 	Logout               = api.Logout
 	MachineClient        = api.MachineClient
+	Me                   = api.Me
 	Member               = api.Member
 	MemberAdded          = api.MemberAdded
 	MemberRemoved        = api.MemberRemoved
@@ -79,6 +80,7 @@ type (
 	Session              = api.Session
 	SettlementAccount    = api.SettlementAccount
 	SuspendedAccess      = api.SuspendedAccess
+	SuspendedOwner       = api.SuspendedOwner
 	Tag                  = api.Tag
 	Transfer             = api.Transfer
 	User                 = api.User

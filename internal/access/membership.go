@@ -218,8 +218,9 @@ type Member struct {
 
 // What the API calls the status of a member.
 const (
-	MemberInvited = "invited"
-	MemberActive  = "active"
+	MemberInvited   = "invited"
+	MemberActive    = "active"
+	MemberSuspended = "suspended" // only of a leaver
 )
 
 // Status is what the API calls whether the member has accepted.
@@ -259,16 +260,23 @@ func scanMember(row db.Row) (m Member, found bool, err error) {
 	return m, found, err
 }
 
-// LeaveHome gives an account that no longer belongs to its home organization another one:
-// the one that it joined first of those that are left.
-func LeaveHome(tx *db.Tx, accountID string) error {
-	return tx.Exec(`UPDATE account SET home_org_id = COALESCE(
+// LeaveHome gives accounts that no longer belong to their home organization another one: the one that they joined first of those that
+// are left.
+func LeaveHome(tx *db.Tx, accountIDs ...string) error {
+	for piece := range db.Pieces(accountIDs) {
+		sql := db.NewStatement(`UPDATE account SET home_org_id = COALESCE(
 			(SELECT o.id FROM organization o WHERE o.id = account.home_org_id AND (
 				EXISTS (SELECT 1 FROM organization_member x WHERE x.account_id = account.id AND x.organization_id = o.id) OR
 				EXISTS (SELECT 1 FROM live_member m WHERE m.account_id = account.id AND m.organization_id = o.id))),
 			(SELECT m.organization_id FROM live_member m WHERE m.account_id = account.id ORDER BY m.joined_at, m.workspace_id LIMIT 1),
 			(SELECT x.organization_id FROM organization_member x WHERE x.account_id = account.id ORDER BY x.organization_id LIMIT 1))
-		WHERE id = $1 AND home_org_id IS NOT NULL`, accountID)
+			WHERE home_org_id IS NOT NULL AND id IN (`, db.Args(piece)...)
+		sql.Add(`)`)
+		if err := tx.ExecOf(sql); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // HomeOrg is the organization whose owners read what an account does outside of

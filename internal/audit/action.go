@@ -40,6 +40,8 @@ const (
 	OrganizationSettingsUpdated Action = "iam.organization.settings_updated"
 	OwnerAdded                  Action = "iam.organization.owner_added"
 	OwnerRemoved                Action = "iam.organization.owner_removed"
+	OwnerSuspended              Action = "iam.organization.owner_suspended"
+	OwnerReinstated             Action = "iam.organization.owner_reinstated"
 	LeaverRemoved               Action = "iam.organization.leaver_removed" // from the organization and all its workspaces
 
 	OperatorAdded   Action = "iam.operator.added" // or given other permissions
@@ -282,6 +284,8 @@ func definitions() []definition {
 		{OrganizationSettingsUpdated, Organization, "Updated organization settings", true},
 		{OwnerAdded, Organization, "Added owner", true},
 		{OwnerRemoved, Organization, "Removed owner", true},
+		{OwnerSuspended, Organization, "Suspended owner", true},
+		{OwnerReinstated, Organization, "Confirmed suspended owner", true},
 		{LeaverRemoved, Organization, "Removed leaver", true},
 		{OperatorAdded, UserAccount, "Added operator", true},
 		{OperatorRemoved, UserAccount, "Removed operator", true},

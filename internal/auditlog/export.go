@@ -73,6 +73,9 @@ func (f filter) words() string {
 	if f.entry != nil {
 		parts = append(parts, "history of "+*f.entry)
 	}
+	if f.key != nil {
+		parts = append(parts, "done with "+*f.key)
+	}
 	if f.from > 0 {
 		span = append(span, "from "+timeText(f.from))
 	}

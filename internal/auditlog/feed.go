@@ -146,7 +146,7 @@ func (s *Service) feed(ctx context.Context, f filter, after int64, limit int) (a
 					return nil
 				}
 				entry, err := audit.ReadStored(db.UnpackID("aud", r, 1), r.Raw(2), r.Raw(3), r.Int(0))
-				if feed.After = r.Int(0); f.matches(entry) {
+				if feed.After = r.Int(0); f.matches(entry) && (f.key == nil || !r.Null(4) && f.with.has(db.UnpackID("key", r, 4))) {
 					feed.Entries = append(feed.Entries, entry)
 				}
 				return err
@@ -179,7 +179,11 @@ func (f filter) matches(e api.AuditEntry) bool {
 // inner queries find each row by itself: for a join, PostgreSQL would read the whole log.
 func (f filter) forward(stream, after, end int64) *db.Statement {
 	sql := db.NewStatement(`SELECT p.seq, p.audit_id`)
-	for _, column := range []string{"entry", "personal"} {
+	columns := []string{"entry", "personal"}
+	if f.key != nil {
+		columns = append(columns, "key_id")
+	}
+	for _, column := range columns {
 		sql.Add(`, (SELECT a.`)
 		sql.Add(column)
 		sql.Add(` FROM audit_log a WHERE a.id = p.audit_id AND a.`)

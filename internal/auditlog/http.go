@@ -16,6 +16,7 @@ type Filters struct {
 	ResourceType   *string `query:"resource_type"`
 	ResourceID     *string `query:"resource_id"`
 	EntryID        *string `query:"entry_id"`
+	KeyID          *string `query:"key_id"`
 	Outcome        *string `query:"outcome"`
 	From           *string `query:"from"`
 	To             *string `query:"to"`
@@ -103,6 +104,7 @@ func (in *ExportInput) Validate(v *fault.Violations) {
 	web.CheckOptionalReference(v, "resource_type", in.ResourceType, 0, maxFilter)
 	web.CheckOptionalReference(v, "resource_id", in.ResourceID, 0, maxFilter)
 	web.CheckOptionalReference(v, "entry_id", in.EntryID, 0, maxFilter)
+	web.CheckOptionalReference(v, "key_id", in.KeyID, 0, maxFilter)
 	web.CheckOptionalReference(v, "outcome", in.Outcome, 0, maxFilter)
 }
 

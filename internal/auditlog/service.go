@@ -129,7 +129,7 @@ func (s *Service) authorize(ctx context.Context, by db.Caller, in Filters, need 
 	f.equal(audit.ByResourceType, in.ResourceType)
 	f.equal(audit.ByResource, in.ResourceID)
 	f.equal(audit.ByOutcome, in.Outcome)
-	f.entry = in.EntryID
+	f.entry, f.key = in.EntryID, in.KeyID
 	return f, err
 }
 

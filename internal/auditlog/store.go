@@ -23,6 +23,8 @@ type filter struct {
 	equals        []equal
 	entry         *string  // the directory entry whose history it is
 	about         []string // the ids of that entry and of its receiving methods, which resolved finds
+	key           *string  // the API key with which something was done
+	with          *keyUse  // what belongs to it, which resolved finds
 	from, to      int64    // Unix milliseconds
 }
 
@@ -49,8 +51,14 @@ func (f *filter) equal(by audit.Filter, value *string) {
 }
 
 // resolved returns the filter with what the rows of an entry's history are about: the entry,
-// and every receiving method that it has or had.
+// and every receiving method that it has or had. It finds what belongs to the API key, too.
 func (f filter) resolved(q db.Q) (filter, error) {
+	if f.key != nil {
+		var err error
+		if f.with, err = useOf(q, *f.key); err != nil {
+			return f, err
+		}
+	}
 	if f.entry == nil {
 		return f, nil
 	}
@@ -67,10 +75,15 @@ func (f filter) aboutKeys() []any {
 	for _, id := range f.about {
 		keys = append(keys, audit.FilterKey(audit.ByResource, f.value, id))
 	}
-	for bits.OnesCount(uint(len(keys))) != 1 {
-		keys = append(keys, keys[len(keys)-1])
+	return padded(keys)
+}
+
+// padded repeats the last of some values until they are a power of two.
+func padded(values []any) []any {
+	for bits.OnesCount(uint(len(values))) != 1 {
+		values = append(values, values[len(values)-1])
 	}
-	return keys
+	return values
 }
 
 // scope returns what a cursor is bound to: it cannot be used with another filter.
@@ -81,6 +94,9 @@ func (f filter) scope() []string {
 	}
 	if f.entry != nil {
 		parts = append(parts, "entry_id", *f.entry)
+	}
+	if f.key != nil {
+		parts = append(parts, "key_id", *f.key)
 	}
 	return parts
 }
@@ -102,14 +118,19 @@ func (f filter) bounded() bool { return f.to != web.LastMillisecond }
 // keyed reports whether a row is found by the key of a property. Successes have no
 // key, and rows of an organization or an actor without a workspace are found by those.
 func (f filter) keyed() bool {
-	return f.entry != nil || (f.column == "workspace_id" || f.column == "") && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
+	return f.entry != nil || f.actorKeyed() || (f.column == "workspace_id" || f.column == "") && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
+}
+
+// actorKeyed reports whether a row is found by those who can have used an API key.
+func (f filter) actorKeyed() bool {
+	return f.key != nil && f.entry == nil && f.column == "workspace_id"
 }
 
 func (e equal) success() bool { return e.by == audit.ByOutcome && e.value == string(audit.Success) }
 
 // indexed reports whether one index has all rows of the list and no others.
 func (f filter) indexed() bool {
-	return f.entry == nil && (len(f.equals) == 0 || len(f.equals) == 1 && f.keyed())
+	return f.entry == nil && f.key == nil && (len(f.equals) == 0 || len(f.equals) == 1 && f.keyed())
 }
 
 // newest selects the rows below an id, newest first.
@@ -144,7 +165,7 @@ func (f filter) newest(below string, take int) *db.Statement {
 		}
 		sql.Add(` AND `)
 		sql.Add(string(e.by))
-		if f.keyed() && f.entry == nil {
+		if f.keyed() && f.entry == nil && f.key == nil {
 			sql.Add(`_key = `, audit.FilterKey(e.by, workspaceID, e.value))
 		} else {
 			// Rows of no workspace share their keys with those of other organizations, and an
@@ -155,6 +176,9 @@ func (f filter) newest(below string, take int) *db.Statement {
 	if f.entry != nil {
 		sql.Add(` AND resource_id_key IN (`, f.aboutKeys()...)
 		sql.Add(`)`)
+	}
+	if f.key != nil {
+		f.with.restrict(sql, f.value, f.actorKeyed())
 	}
 	sql.Add(` ORDER BY id DESC`)
 	sql.Limit(take)

@@ -67,8 +67,9 @@ func newKeyRevoke(t Terminal) *cobra.Command {
 		long: `Revoke an API key and end its sessions. If you only have a leaked key, pass
 the key itself in place of its id. Pass - to read it from standard input,
 which keeps it out of your shell history. If someone else may have used the
-key, --compromised also suspends the members, roles and machine clients that
-were added with it, until an admin of the workspace confirms or removes them.`,
+key, --compromised also suspends the owners, members, roles and machine
+clients that were added with it, until an owner or an admin confirms or
+removes them.`,
 		example: `  bursar admin api-key revoke key_01jd2m8k3vq7w5x9y0z1a2b3c4
   bursar admin api-key revoke - < leaked-key.txt`,
 		required: []string{"id"}, argument: "id",

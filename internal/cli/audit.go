@@ -37,6 +37,7 @@ attempt. Entries are never changed or deleted.`,
 // auditQuery holds the filters as the user typed them.
 type auditQuery struct {
 	actor, action, resourceType, resource, outcome string
+	key                                            string
 	since, until                                   string
 	organization                                   string
 	mine                                           bool
@@ -47,7 +48,9 @@ Filters combine: an entry must match all of them. --actor is an email address,
 a name or an id. --resource is an id; with --resource-type member, workspace,
 organization, api_key or directory_entry it can also be a name. --since and
 --until take a time (2026-05-31T08:00:00Z), a local date (2026-05-31), which
-includes the whole day, or a duration before now (2h, 7d).
+includes the whole day, or a duration before now (2h, 7d). --key includes keys
+that were made with it and its successors; entries from before the upgrade
+that brought this filter do not name their key.
 
 The entries are those of the workspace. With --organization, owners see the
 entries that belong to no workspace, such as settings and logins.`
@@ -59,6 +62,7 @@ you see what you did yourself outside of workspaces.`
 func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&q.actor, "actor", "", "only actions of this person or machine client")
+	flags.StringVar(&q.key, "key", "", "only what was done with this API key, by its id")
 	flags.StringVar(&q.resourceType, "resource-type", "", "only entries about this type of resource, such as member")
 	flags.StringVar(&q.resource, "resource", "", "only entries about this resource")
 	q.bindOrganization(r, c)
@@ -99,6 +103,7 @@ func (q *auditQuery) bindMine(c *cobra.Command) {
 	c.Flags().BoolVar(&q.mine, "mine", false, "your own actions outside of workspaces")
 	c.MarkFlagsMutuallyExclusive("organization", "mine", "workspace")
 	c.MarkFlagsMutuallyExclusive("actor", "mine")
+	c.MarkFlagsMutuallyExclusive("key", "mine")
 }
 
 func outcomes() []string {
@@ -107,7 +112,7 @@ func outcomes() []string {
 
 // check reads the filters that do not need the server.
 func (q *auditQuery) check(now time.Time) (client.AuditListParams, error) {
-	p := client.AuditListParams{Action: q.action, ResourceType: q.resourceType, ResourceID: q.resource, Outcome: q.outcome}
+	p := client.AuditListParams{Action: q.action, ResourceType: q.resourceType, ResourceID: q.resource, Outcome: q.outcome, KeyID: q.key}
 	var wrong []error
 	if q.outcome != "" && !slices.Contains(outcomes(), q.outcome) {
 		wrong = append(wrong, fmt.Errorf("--outcome must be one of %s, not %q", strings.Join(outcomes(), ", "), q.outcome))

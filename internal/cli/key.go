@@ -222,9 +222,10 @@ func newOwnKeysRevoke(r *remote) *cobra.Command {
 		Long: `Revoke a key, by id or name, and end all its sessions immediately. This cannot
 be undone. Invitations that were made with the key and not accepted end, too.
 
-If someone else may have used the key, --compromised also suspends the
-members, roles and machine clients that were added with it, until an admin
-confirms or removes them: see 'bursar members suspended'.`,
+If someone else may have used the key, --compromised also suspends the owners,
+members, roles and machine clients that were added with it, until an owner or
+an admin confirms or removes them: see 'bursar orgs owners suspended' and
+'bursar members suspended'.`,
 		Example: `  bursar keys revoke "Nightly reconciliation"
   bursar keys revoke "Nightly reconciliation" --compromised
   bursar keys revoke key_01jd2n9c1d3e5f7g9h1j3k5m7n --yes`,
@@ -274,13 +275,33 @@ func (r *remote) reportKey(ctx context.Context, s *session, k api.APIKey, f term
 	}
 	for _, one := range report.Suspended {
 		text := "Suspended the %s %s with %s in %s.\n"
-		if one.LastAdmin {
+		switch {
+		case one.LastAdmin:
 			text = "Not suspended, because the workspace has no other admin: the %s %s with %s in %s.\n"
+		case one.Reported:
+			text = "Reported to the admins, because you have left the workspace: the %s %s with %s in %s.\n"
 		}
 		fmt.Fprintf(r.terminal.Err, text, one.Kind, one.UserID, strings.Join(one.Roles, ", "), one.WorkspaceID)
 	}
-	if len(report.Suspended) > 0 {
-		fmt.Fprintln(r.terminal.Err, "Decide with 'bursar members suspended list'. See what was done with 'bursar audit list --actor "+report.Activity.Actor+"'.")
+	if more := report.SuspendedCount - int64(len(report.Suspended)); more > 0 {
+		fmt.Fprintf(r.terminal.Err, "And %d more.\n", more)
 	}
+	for _, one := range report.SuspendedOwners {
+		text := "Suspended the owner %s of %s.\n"
+		switch {
+		case one.LastOwner:
+			text = "Not suspended, because the organization has no other owner: the owner %s of %s.\n"
+		case one.Reported:
+			text = "Reported to the owners, because you are no longer one: the owner %s of %s.\n"
+		}
+		fmt.Fprintf(r.terminal.Err, text, one.UserID, one.OrganizationID)
+	}
+	if len(report.Suspended) > 0 {
+		fmt.Fprintln(r.terminal.Err, "Decide about members with 'bursar members suspended list'.")
+	}
+	if len(report.SuspendedOwners) > 0 {
+		fmt.Fprintln(r.terminal.Err, "Decide about owners with 'bursar orgs owners suspended list'.")
+	}
+	fmt.Fprintf(r.terminal.Err, "See what was done with the key: 'bursar audit list --key %s'.\n", report.ID)
 	return f.Write(r.terminal, report, nothing)
 }

@@ -213,7 +213,7 @@ func (r *remote) remember(ctx context.Context, f files, name, url string, held p
 	if err := f.profile.Save(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(r.terminal.Err, "Welcome, %s. You are signed in to %s. The credential is stored in %s.\n", term.Printable(called(*me)), url, where)
+	_, err = fmt.Fprintf(r.terminal.Err, "Welcome, %s. You are signed in to %s. The credential is stored in %s.\n", term.Printable(called(me.User)), url, where)
 	return err
 }
 

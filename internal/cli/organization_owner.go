@@ -17,14 +17,14 @@ func newOwners(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use:     "owners",
 		Aliases: []string{"owner"},
-		Short:   "List, add and remove the owners of an organization",
+		Short:   "List, add, remove and confirm the owners of an organization",
 		Long: `Owners change the settings of an organization, create workspaces in it, read
 its audit log and decide who else is an owner. An organization always keeps
 one.`,
 		Example: `  bursar orgs owners list
   bursar orgs owners add grace@example.com
   bursar orgs owners remove grace@example.com --organization acme`,
-	}, newOwnersList(r), newOwnersAdd(r), newOwnersRemove(r))
+	}, newOwnersList(r), newOwnersAdd(r), newOwnersRemove(r), newOwnersSuspended(r))
 }
 
 // organizationFlag adds the flag that names an organization.
@@ -69,7 +69,7 @@ somebody in one of your workspaces, or an id. Nothing changes if they already
 are an owner.`,
 		Example: `  bursar orgs owners add grace@example.com
   bursar orgs owners add usr_01jd2p3g5h7j9k1m3n5p7q9r1s --organization acme`,
-	}, func(ctx context.Context, s *session, o api.Organization, ref string, _ bool) (*api.Ownership, error) {
+	}, func(ctx context.Context, s *session, o api.Organization, ref string, _ bool) (any, error) {
 		who, err := s.findPerson(ctx, o.ID, ref)
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func newOwnersRemove(r *remote) *cobra.Command {
 It takes effect on their next request. The last owner cannot be removed.`,
 		Example: `  bursar orgs owners remove grace@example.com
   bursar orgs owners remove "Grace Hopper" --yes`,
-	}, func(ctx context.Context, s *session, o api.Organization, ref string, yes bool) (*api.Ownership, error) {
+	}, func(ctx context.Context, s *session, o api.Organization, ref string, yes bool) (any, error) {
 		all, err := collect(s.Organizations.AllOwners(ctx, o.ID, client.ListParams{}))
 		if err != nil {
 			return nil, fmt.Errorf("list the owners: %w", err)
@@ -116,7 +116,7 @@ It takes effect on their next request. The last owner cannot be removed.`,
 	})
 }
 
-type ownerChange func(ctx context.Context, s *session, o api.Organization, ref string, yes bool) (*api.Ownership, error)
+type ownerChange func(ctx context.Context, s *session, o api.Organization, ref string, yes bool) (any, error)
 
 // newOwnerChange completes a command that takes a person.
 func (r *remote) newOwnerChange(c *cobra.Command, change ownerChange) *cobra.Command {
@@ -139,7 +139,7 @@ func (r *remote) newOwnerChange(c *cobra.Command, change ownerChange) *cobra.Com
 		}
 		return f.Write(r.terminal, done, nothing)
 	}
-	if c.Name() == "remove" {
+	if c.Name() != "add" {
 		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	}
 	f.Bind(c, false)

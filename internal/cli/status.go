@@ -5,13 +5,16 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"maps"
 
 	"github.com/spf13/cobra"
 
+	"bursar/api"
 	"bursar/client"
+	"bursar/internal/audit"
 	"bursar/internal/cli/profile"
 	"bursar/internal/cli/term"
 )
@@ -76,6 +79,7 @@ func newWhoami(r *remote) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "whoami",
 		Short: "Show who is signed in",
+		Long:  `Show who is signed in, and what the API key or machine client is limited to.`,
 		Example: `  bursar whoami
   bursar whoami --jq .id`,
 		Args: cobra.NoArgs,
@@ -89,12 +93,33 @@ func newWhoami(r *remote) *cobra.Command {
 				return fmt.Errorf("ask who is signed in: %w", err)
 			}
 			return f.Write(r.terminal, me, func(w io.Writer) error {
-				return term.WritePairs(r.terminal, w, "Name", me.Name, "Email", me.Email, "Id", me.ID)
+				pairs := []string{"Name", me.Name, "Email", me.Email, "Id", me.ID}
+				return term.WritePairs(r.terminal, w, append(pairs, limitPairs(me.Scope)...)...)
 			})
 		},
 	}
 	f.Bind(c, false)
 	return c
+}
+
+// limitPairs names what a credential is limited to, nil for none.
+func limitPairs(s *api.Scope) (pairs []string) {
+	if s == nil {
+		return nil
+	}
+	if s.Permissions != nil {
+		pairs = append(pairs, "Permissions", strings.Join(s.Permissions, ", "))
+	}
+	if s.WorkspaceIDs != nil {
+		pairs = append(pairs, "Workspaces", strings.Join(s.WorkspaceIDs, ", "))
+	}
+	if s.Mode != audit.BothModes {
+		pairs = append(pairs, "Mode", s.Mode)
+	}
+	if !s.Administer {
+		pairs = append(pairs, "Administers", "no")
+	}
+	return pairs
 }
 
 // statusReport is the server, user and workspace that commands use.
@@ -127,7 +152,7 @@ func newStatus(r *remote) *cobra.Command {
 			id, workspace := s.describeWorkspace(c.Context())
 			report := statusReport{Context: s.name, Server: s.url, User: me.Name, Email: me.Email, Workspace: id, ExpiresAt: s.expiresAt}
 			return f.Write(r.terminal, report, func(w io.Writer) error {
-				return term.WritePairs(r.terminal, w, "Server", s.url, "User", called(*me)+" <"+me.Email+">", "Workspace", workspace, "Session", s.lasts())
+				return term.WritePairs(r.terminal, w, "Server", s.url, "User", called(me.User)+" <"+me.Email+">", "Workspace", workspace, "Session", s.lasts())
 			})
 		},
 	}

@@ -21,6 +21,7 @@ const (
 type auditFilter struct {
 	Scope                                            string
 	Actor, Action, ResourceType, ResourceID, Outcome string
+	KeyID                                            string // an API key
 	Period                                           string // one of the periods below, "" for all time
 	From, To                                         string // as typed, for periodCustom
 	Cursor                                           string
@@ -49,7 +50,7 @@ func readFilter(values url.Values, now time.Time) auditFilter {
 	get := func(name string) string { return strings.TrimSpace(values.Get(name)) }
 	f := auditFilter{
 		Scope: get("scope"), Actor: get("actor"), Action: get("action"), ResourceType: get("resource_type"),
-		ResourceID: get("resource_id"), Outcome: get("outcome"), Period: get("period"), From: get("from"), To: get("to"), Cursor: get("cursor"),
+		ResourceID: get("resource_id"), Outcome: get("outcome"), KeyID: get("key_id"), Period: get("period"), From: get("from"), To: get("to"), Cursor: get("cursor"),
 	}
 	if id := get("actor_id"); id != "" {
 		f.Actor = id
@@ -147,7 +148,7 @@ func readMoment(text string, zone *time.Location) (shown string, first, last int
 
 // Narrow says whether the filter restricts the rows of its scope.
 func (f auditFilter) Narrow() bool {
-	return f.Actor+f.Action+f.ResourceType+f.ResourceID+f.Outcome != "" || f.from > 0 || f.to > 0
+	return f.Actor+f.Action+f.ResourceType+f.ResourceID+f.Outcome+f.KeyID != "" || f.from > 0 || f.to > 0
 }
 
 // Fields is the filter as query parameters, without the cursor.
@@ -155,7 +156,7 @@ func (f auditFilter) Fields() []nameValue {
 	var list []nameValue
 	for _, one := range []nameValue{
 		{"scope", f.Scope}, {"actor", f.Actor}, {"action", f.Action}, {"resource_type", f.ResourceType}, {"resource_id", f.ResourceID},
-		{"outcome", f.Outcome}, {"period", f.Period}, {"from", f.From}, {"to", f.To},
+		{"outcome", f.Outcome}, {"key_id", f.KeyID}, {"period", f.Period}, {"from", f.From}, {"to", f.To},
 	} {
 		if one.Value != "" {
 			list = append(list, one)
@@ -185,7 +186,7 @@ func (f auditFilter) address(path string, more ...string) string {
 func (f auditFilter) filters(v *visit) auditlog.Filters {
 	out := auditlog.Filters{
 		Actor: optional(f.Actor), Action: optional(f.Action), ResourceType: optional(f.ResourceType),
-		ResourceID: optional(f.ResourceID), Outcome: optional(f.Outcome),
+		ResourceID: optional(f.ResourceID), Outcome: optional(f.Outcome), KeyID: optional(f.KeyID),
 	}
 	switch f.Scope {
 	case scopeOrganization:

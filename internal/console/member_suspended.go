@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/identity"
 	"bursar/internal/workspace"
@@ -84,8 +85,12 @@ func (c *Console) reportKey(v *visit) error {
 		return err
 	}
 	text := "API key revoked. Nothing else came through it."
-	if len(report.Suspended)+int(report.InvitationsEnded) > 0 {
-		text = "API key revoked. The members and roles that came through it are suspended until an admin confirms or removes them. Invitations made with it have ended."
+	if int64(len(report.SuspendedOwners))+report.SuspendedCount+report.InvitationsEnded > 0 {
+		text = "API key revoked. The members and roles that came through it are suspended until an admin confirms or removes them, and owners until an owner does. " +
+			"Where you have left, admins and owners are asked. Invitations made with it have ended."
+	}
+	if v.can(access.AuditRead) { // what was done with it
+		return v.done(text, auditFilter{KeyID: report.ID}.address(v.path("audit")))
 	}
 	return v.done(text, v.path("keys"))
 }

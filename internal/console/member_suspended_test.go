@@ -41,3 +41,21 @@ func TestAccessThatCameThroughACompromisedKeyIsDecidedInTheConsole(t *testing.T)
 	honest.Get(x.Path("")).OK()
 	crook.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
 }
+
+func TestASuspendedOwnerIsDecidedInTheConsole(t *testing.T) {
+	n := start(t)
+	id, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, adminEmail, identity.NewKey{Name: "Stolen", Scope: audit.Scope{Administer: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, thief := n.FirstTenant(t), n.Login(t, secret)
+	owner := x.Member("viewer")
+	thief.Post(x.OrganizationPath("/owners"), servertest.Body{"user_id": owner.UserID}).OK()
+	x.Owner.Post("/v1/api-keys/"+id+"/compromised", nil).OK()
+	page := open(t, n, adminEmail, "/organization")
+	page.Accessible("a suspended owner")
+	page.Shoot("organization-suspended")
+	page.ClickText("Confirm the owner User " + owner.Email())
+	page.WaitText("Owner confirmed.")
+	owner.Get("/v1/audit?organization_id=" + x.OrganizationID).OK()
+}

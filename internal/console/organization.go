@@ -26,6 +26,8 @@ func (c *Console) organizationRoutes() []Route {
 		c.postIn("/organization/workspace", audit.WorkspaceUpdated, c.updateWorkspace),
 		c.postIn("/organization/owners", audit.OwnerAdded, c.recentForm(settings, c.addOwner)),
 		c.postIn("/organization/owners/{userId}/remove", audit.OwnerRemoved, c.recentForm(settings, c.removeOwner)),
+		c.postIn("/organization/suspended/{id}/confirm", audit.OwnerReinstated, c.recentForm(settings, c.confirmOwner)),
+		c.postIn("/organization/suspended/{id}/remove", audit.OwnerRemoved, c.recentForm(settings, c.removeSuspendedOwner)),
 		c.getIn("/organization/leaver", c.recentForm(settings, c.leaverPage)),
 		c.postIn("/organization/leaver", audit.LeaverRemoved, c.recentForm(func(v *visit) string { return v.path("organization", "leaver") }, c.removeLeaver)),
 		c.get("/workspaces/new", c.inLastWorkspace(c.newWorkspacePage)),
@@ -45,7 +47,8 @@ type organizationPage struct {
 	Retention    int64           // after how many days the audit log is erased, 0 for never
 	Days         string          // the same in its field, where it may be what was typed
 	Owners       []api.User
-	Candidates   []api.Member // who can become an owner, of those whom the visitor sees
+	Suspended    []api.SuspendedOwner // who came through a compromised API key
+	Candidates   []api.Member         // who can become an owner, of those whom the visitor sees
 	Policy       policyForm
 }
 
@@ -104,6 +107,11 @@ func (v *visit) organizationData() (organizationPage, error) {
 		return organizationPage{}, err
 	}
 	data.Owners = owners.Rows()
+	suspended, err := read(v, v.console.Organizations.SuspendedOwners, organization.OwnersInput{ID: id})
+	if err != nil {
+		return organizationPage{}, err
+	}
+	data.Suspended = suspended.Rows()
 	if !data.Owner || !v.can(access.MembersRead) {
 		return data, nil
 	}
@@ -124,6 +132,20 @@ func (c *Console) addOwner(v *visit) error {
 func (c *Console) removeOwner(v *visit) error {
 	_, err := change(v, c.Organizations.RemoveOwner, organization.OwnerInput{ID: v.workspace.OrganizationID, UserID: v.R.PathValue("userId")})
 	return v.doneWithOwners(err, "Owner removed.")
+}
+
+func (c *Console) confirmOwner(v *visit) error {
+	_, err := change(v, c.Organizations.ConfirmOwner, v.ownerSuspension())
+	return v.doneWithOwners(err, "Owner confirmed.")
+}
+
+func (c *Console) removeSuspendedOwner(v *visit) error {
+	_, err := change(v, c.Organizations.RemoveSuspendedOwner, v.ownerSuspension())
+	return v.doneWithOwners(err, "Owner removed.")
+}
+
+func (v *visit) ownerSuspension() organization.SuspensionInput {
+	return organization.SuspensionInput{ID: v.workspace.OrganizationID, SuspensionID: v.R.PathValue("id")}
 }
 
 // doneWithOwners shows the organization again, with what is wrong.

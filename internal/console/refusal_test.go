@@ -101,6 +101,8 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 		"/w/{ws}/organization/audit-retention":                 {audit.OrganizationSettingsUpdated, "", []string{"audit_retention_days", "400"}},
 		"/w/{ws}/organization/owners":                          {audit.OwnerAdded, "", []string{"user_id", member}},
 		"/w/{ws}/organization/owners/{userId}/remove":          {audit.OwnerRemoved, member, nil},
+		"/w/{ws}/organization/suspended/{id}/confirm":          {audit.OwnerReinstated, "sus_1", nil},
+		"/w/{ws}/organization/suspended/{id}/remove":           {audit.OwnerRemoved, "sus_1", nil},
 		"/w/{ws}/organization/leaver":                          {audit.LeaverRemoved, "", []string{"email", "new@example.com"}},
 		"/w/{ws}/organization/workspace":                       {audit.WorkspaceUpdated, "", []string{"name", "Room", "slug", "room-2"}},
 		"/w/{ws}/clients":                                      {audit.ClientCreated, "", []string{"name", "robot", "role", "viewer"}},

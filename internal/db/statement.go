@@ -54,6 +54,15 @@ func (q Q) EachOf(s *Statement, fn func(r Rows) error) error {
 // ExecOf runs a statement without a result. See Exec.
 func (tx *Tx) ExecOf(s *Statement) error { return tx.Exec(string(s.text), s.args...) }
 
+// Args returns a list as the arguments of Add.
+func Args[T any](list []T) []any {
+	args := make([]any, len(list))
+	for i, one := range list {
+		args[i] = one
+	}
+	return args
+}
+
 // AddList adds a list of values, of which there is at least one, and the parenthesis that ends it. It repeats the last value,
 // because each number of values is another statement to prepare.
 func (s *Statement) AddList(begin string, values []any) {

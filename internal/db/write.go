@@ -127,8 +127,8 @@ func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any
 }
 
 const (
-	insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt) VALUES `
-	auditValues = `($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	insertAudit = `INSERT INTO audit_log (id, workspace_number, organization_id, actor_id_key, action_key, resource_type_key, resource_id_key, outcome_key, entry, personal, salt, key_id) VALUES `
+	auditValues = `($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 )
 
 // maxAuditText bounds each text of an audit row, in bytes. Some of them come from
@@ -188,7 +188,7 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event, id auditID, salt [16]byte
 	tx.audited = append(tx.audited, []any{PackID("aud", id.text), NullText(e.WorkspaceID), NullText(e.OrganizationID),
 		key(audit.ByActor, entry.ActorID), key(audit.ByAction, entry.Action), key(audit.ByResourceType, entry.ResourceType),
 		key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(e.WorkspaceID, e.Outcome),
-		string(audit.AppendEntry(make([]byte, 0, 256), entry)), string(audit.AppendPersonal(make([]byte, 0, 256), entry)), salt})
+		string(audit.AppendEntry(make([]byte, 0, 256), entry)), string(audit.AppendPersonal(make([]byte, 0, 256), entry)), salt, PackID("key", actor.KeyID)})
 	if notice := tx.db.dialect.notifyAccess; notice != "" && e.ChangesAccess() {
 		return tx.Exec(notice)
 	}

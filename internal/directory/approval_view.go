@@ -196,12 +196,12 @@ func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error
 		return none, err
 	}
 	e, err := read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1`, at)
-	if err != nil || e.id == "" {
+	if err != nil || e.ID == "" {
 		return none, err
 	}
 	recent := recentLog{fields: map[string]*api.ApprovalFieldChange{}}
-	err = eachRecent(q, e.workspaceID, e.workspace, e.id, now, recent.addFields)
-	return contacts(e.fields, recent.earlierContacts()), err
+	err = eachRecent(q, e.WorkspaceID, e.workspace, e.ID, now, recent.addFields)
+	return contacts(e.Fields, recent.earlierContacts()), err
 }
 
 // contacts are the fields of an entry by which one reaches the payee, with what they were before

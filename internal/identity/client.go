@@ -57,6 +57,9 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			made.ID, kindClient, name, statusActive, org, credential.Hash(made.Secret), db.NullText(by.ID), db.NullText(by.KeyID), tx.Now(), scope.String()); err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err
 		}
+		if err := noteSecretKey(tx, made.ID, by.KeyID); err != nil {
+			return api.NewMachineClient{}, audit.Event{}, err
+		}
 		event := audit.Event{
 			Action:      audit.ClientCreated,
 			WorkspaceID: workspaceID,
@@ -278,6 +281,9 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 			err = requireCommonMode(stored, by.Actor)
 		}
 		if err == nil {
+			err = noteSecretKey(tx, in.ID, by.KeyID)
+		}
+		if err == nil {
 			err = RevokeSessions(tx, in.ID, "")
 		}
 		event := clientEvent(audit.ClientRotated, in, "Gave machine client "+next.Name+" a new secret")
@@ -310,6 +316,14 @@ func (c *Clients) Revoke(ctx context.Context, by db.Caller, in ClientInput) (str
 		event.Changes = revoked()
 		return struct{}{}, event, err
 	})
+}
+
+// noteSecretKey stores with which API key a secret of a machine client was made. It stays when the secret is replaced.
+func noteSecretKey(tx *db.Tx, clientID, keyID string) error {
+	if keyID == "" {
+		return nil
+	}
+	return tx.Exec(`INSERT INTO client_secret_key (key_id, client_id) VALUES ($1, $2) ON CONFLICT (key_id, client_id) DO NOTHING`, keyID, clientID)
 }
 
 // requireInWorkspace returns an error unless the client belongs to the workspace.

@@ -84,7 +84,7 @@ func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (ev
 		return event, false, err // it has ended with another one
 	}
 	if err = lockKeys(tx, accountID); err == nil {
-		err = endKeys(tx, k.ID, false)
+		err = endKeys(tx, k.ID)
 	}
 	if err != nil {
 		return event, false, err

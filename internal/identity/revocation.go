@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -43,96 +42,154 @@ type revocation struct {
 	voided    map[string][]string // ids of invitations, by workspace
 	order     []string            // of the workspaces
 	suspended []access.Suspension
+	owners    []access.OwnerSuspension
 }
 
-// revokeKey revokes a key and what depends on it. Workspaces are locked before the account, in the order of their ids.
+var errNoKey = fault.Foreign("API key", fault.Scope{})
+
+// revokeKey revokes a key and what depends on it. Organizations are locked before workspaces and those before the account, in the order
+// of their ids.
 func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) (r revocation, err error) {
-	given, err := access.GivenWith(tx.Q, accountID, id, compromised)
+	own, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND account_id = $2`, id, accountID).Scan(new(string))
+	if err == nil && !own {
+		err = errNoKey
+	}
 	if err != nil {
 		return r, err
 	}
-	for _, g := range given {
-		if _, _, err := access.LockMembers(tx, g.WorkspaceID); err != nil {
-			return r, err
-		}
+	family := access.KeysMadeWith
+	if compromised {
+		family = access.KeyFamily
+	}
+	keys, err := family(tx.Q, id)
+	if err != nil {
+		return r, err
+	}
+	organizations, workspaces, err := lockPlaces(tx, keys, compromised)
+	if err != nil {
+		return r, err
 	}
 	if err := lockKeys(tx, accountID); err != nil {
 		return r, err
 	}
 	var revokedAt int64
-	found, err := tx.Row(`SELECT name, created_at, revoked_at FROM api_key WHERE id = $1 AND account_id = $2`, id, accountID).Scan(&r.name, &r.createdAt, &revokedAt)
-	if err == nil && (!found || revokedAt != 0 && !compromised) {
-		err = fault.Foreign("API key", fault.Scope{})
+	_, err = tx.Row(`SELECT name, created_at, revoked_at FROM api_key WHERE id = $1`, id).Scan(&r.name, &r.createdAt, &revokedAt)
+	if err == nil && revokedAt != 0 && !compromised {
+		err = errNoKey
 	}
 	if err != nil {
 		return r, err
 	}
 	r.at = tx.Now()
-	if err := endKeys(tx, id, compromised); err != nil {
-		return r, err
-	}
-	r.voided = map[string][]string{}
-	for _, g := range given {
-		voided, err := access.VoidInvitations(tx, g)
-		if err != nil {
-			return r, err
+	c := access.Compromise{OwnerID: accountID, Keys: keys}
+	if compromised {
+		if c.Again, err = noteCompromised(tx, id, keys); err == nil {
+			err = revokeAll(tx, keys)
 		}
-		if len(voided) > 0 {
-			r.order, r.voided[g.WorkspaceID] = append(r.order, g.WorkspaceID), voided
-		}
-		if !compromised {
-			continue
-		}
-		suspended, err := access.SuspendGiven(tx, by.Actor, accountID, g)
-		if err != nil {
-			return r, err
-		}
-		r.suspended = append(r.suspended, suspended...)
-	}
-	return r, nil
-}
-
-// endKeys revokes a key, all keys that depend on it, and their sessions. With a compromised one end its successors.
-func endKeys(tx *db.Tx, id string, compromised bool) error {
-	ending, err := dependents(tx, id)
-	if err == nil && compromised {
-		ending, err = noteCompromised(tx, id)
+	} else {
+		err = endKeys(tx, id)
 	}
 	if err != nil {
-		return err
+		return r, err
 	}
-	for _, id := range ending {
-		if err := tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
+	if err := r.voidInvitations(tx, workspaces, keys, compromised); err != nil || !compromised {
+		return r, err
+	}
+	return r, r.suspend(tx, by, c, organizations, workspaces)
+}
+
+// lockPlaces locks the organizations whose owners came through compromised keys, and the workspaces into which someone came through keys.
+func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, workspaces []string, err error) {
+	if compromised {
+		organizations, err = access.OrganizationsThrough(tx.Q, keys)
+	}
+	for _, id := range organizations {
+		if err = tx.Exec(`UPDATE organization SET name = name WHERE id = $1`, id); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err == nil {
+		workspaces, err = access.WorkspacesThrough(tx.Q, keys)
+	}
+	for _, id := range workspaces {
+		if _, _, err = access.LockMembers(tx, id); err != nil {
+			return nil, nil, err
+		}
+	}
+	return organizations, workspaces, err
+}
+
+func (r *revocation) voidInvitations(tx *db.Tx, workspaces, keys []string, compromised bool) error {
+	r.voided = map[string][]string{}
+	for _, id := range workspaces {
+		voided, err := access.VoidInvitations(tx, id, keys, compromised)
+		if err != nil {
 			return err
 		}
-		if err := tx.Exec(`UPDATE session SET revoked_at = $2 WHERE api_key_id = $1 AND revoked_at IS NULL`, id, tx.Now()); err != nil {
-			return err
+		if len(voided) > 0 {
+			r.order, r.voided[id] = append(r.order, id), voided
 		}
 	}
 	return nil
 }
 
-// noteCompromised stores that a key, and each that was made with it or replaced it, may have been used by someone else, also if it has
-// ended. It returns those keys.
-func noteCompromised(tx *db.Tx, id string) ([]string, error) {
-	all := []string{id}
-	for i := 0; i < len(all); i++ {
-		if err := tx.Exec(`INSERT INTO compromised_key (id, reported_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING`, all[i], tx.Now()); err != nil {
-			return nil, err
+// suspend suspends the owners, members and roles that came through compromised keys.
+func (r *revocation) suspend(tx *db.Tx, by db.Caller, c access.Compromise, organizations, workspaces []string) error {
+	for _, id := range organizations {
+		owners, err := c.SuspendOwners(tx, by.Actor, id)
+		if err != nil {
+			return err
 		}
-		for _, column := range []string{"parent_id", "rotated_from"} {
-			made, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM api_key WHERE `+column+` = $1`, all[i])
-			if err != nil {
-				return nil, err
-			}
-			for _, next := range made {
-				if !slices.Contains(all, next) {
-					all = append(all, next)
-				}
+		r.owners = append(r.owners, owners...)
+	}
+	for _, id := range workspaces {
+		suspended, err := c.SuspendMembers(tx, by.Actor, id)
+		if err != nil {
+			return err
+		}
+		r.suspended = append(r.suspended, suspended...)
+	}
+	return nil
+}
+
+// endKeys revokes a key, all live keys that depend on it, and their sessions.
+func endKeys(tx *db.Tx, id string) error {
+	ending, err := dependents(tx, id)
+	if err != nil {
+		return err
+	}
+	return revokeAll(tx, ending)
+}
+
+func revokeAll(tx *db.Tx, keys []string) error {
+	for piece := range db.Pieces(keys) {
+		for _, of := range [][2]string{{"api_key", "id"}, {"session", "api_key_id"}} {
+			sql := db.NewStatement(`UPDATE `+of[0]+` SET revoked_at = `, tx.Now())
+			sql.Add(` WHERE revoked_at IS NULL AND `+of[1]+` IN (`, db.Args(piece)...)
+			sql.Add(`)`)
+			if err := tx.ExecOf(sql); err != nil {
+				return err
 			}
 		}
 	}
-	return all, nil
+	return nil
+}
+
+// noteCompromised stores that a key and others of its family may have been used by someone else, also if they have ended. It reports
+// whether that is known of the key.
+func noteCompromised(tx *db.Tx, id string, keys []string) (known bool, err error) {
+	if known, err = tx.Row(`SELECT id FROM compromised_key WHERE id = $1`, id).Scan(new(string)); err != nil {
+		return known, err
+	}
+	for piece := range db.Pieces(keys) {
+		sql := db.NewStatement(`INSERT INTO compromised_key (id, reported_at) SELECT id, CAST(`, tx.Now())
+		sql.Add(` AS BIGINT) FROM api_key WHERE id IN (`, db.Args(piece)...)
+		sql.Add(`) ON CONFLICT (id) DO NOTHING`)
+		if err := tx.ExecOf(sql); err != nil {
+			return known, err
+		}
+	}
+	return known, nil
 }
 
 // events returns the rows of the log: that of the key, and one for each invitation, member and role in the log of its workspace.
@@ -149,14 +206,35 @@ func (r revocation) events(own audit.Event) audit.Event {
 	for _, s := range r.suspended {
 		event := audit.Event{Action: audit.MemberSuspended, WorkspaceID: s.WorkspaceID, ResourceID: s.AccountID,
 			Description: "Suspended access that was given with a compromised API key"}
-		if s.LastAdmin {
+		switch {
+		case s.LastAdmin:
 			event.Outcome, event.Description = audit.Failure, "Kept the last admin, whose access was given with a compromised API key"
+		case s.Reported:
+			event.Outcome, event.Description = audit.Failure, "Kept access that was given with an API key that a former member reports as compromised"
 		}
 		event.Changes.Add("suspension_id", nil, s.ID)
 		event.Changes.AddItems("roles", s.Roles, nil)
 		all = append(all, event)
 	}
+	for _, o := range r.owners {
+		all = append(all, ownerSuspended(o))
+	}
 	return audit.All(all...)
+}
+
+// ownerSuspended is the event of an owner who came through a compromised key.
+func ownerSuspended(o access.OwnerSuspension) audit.Event {
+	event := audit.Event{Action: audit.OwnerSuspended, OrganizationID: o.OrganizationID, ResourceID: o.OrganizationID,
+		Description: "Suspended an owner who was added through a compromised API key"}
+	switch {
+	case o.LastOwner:
+		event.Outcome, event.Description = audit.Failure, "Kept the last owner, who was added through a compromised API key"
+	case o.Reported:
+		event.Outcome, event.Description = audit.Failure, "Kept an owner who was added through an API key that a former owner reports as compromised"
+	}
+	event.Changes.Add("suspension_id", nil, o.ID)
+	event.Changes.Add("owners", o.AccountID, nil)
+	return event
 }
 
 // keyCompromised is the event of a key that is revoked because someone else may have it.
@@ -167,14 +245,22 @@ func keyCompromised(id, name string) audit.Event {
 	return event
 }
 
+// maxShown bounds how many suspensions the answer lists: the log has all of them.
+const maxShown = 1000
+
 func (r revocation) report(id, accountID string) api.CompromisedKey {
-	report := api.CompromisedKey{ID: id, Revoked: true, Suspended: []api.SuspendedAccess{}, Activity: api.KeyActivity{Actor: accountID, From: r.createdAt, To: r.at}}
+	report := api.CompromisedKey{ID: id, Revoked: true, Suspended: []api.SuspendedAccess{}, SuspendedOwners: []api.SuspendedOwner{},
+		SuspendedCount: int64(len(r.suspended)), Activity: api.KeyActivity{Actor: accountID, KeyID: id, From: r.createdAt, To: r.at}}
 	for _, list := range r.voided {
 		report.InvitationsEnded += int64(len(list))
 	}
-	for _, s := range r.suspended {
+	for _, s := range r.suspended[:min(len(r.suspended), maxShown)] {
 		report.Suspended = append(report.Suspended, api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind,
-			Roles: s.Roles, SuspendedAt: s.At, LastAdmin: s.LastAdmin})
+			Roles: s.Roles, SuspendedAt: s.At, LastAdmin: s.LastAdmin, Reported: s.Reported})
+	}
+	for _, o := range r.owners {
+		report.SuspendedOwners = append(report.SuspendedOwners, api.SuspendedOwner{ID: o.ID, OrganizationID: o.OrganizationID, UserID: o.AccountID, KeyID: o.KeyID,
+			SuspendedAt: o.At, LastOwner: o.LastOwner, Reported: o.Reported})
 	}
 	return report
 }
@@ -187,7 +273,7 @@ func limitRevocation(q db.Q, by audit.Actor, id string) error {
 	case by.KeyID == "" || by.KeyID == id:
 		return nil
 	case by.Scope.Limited():
-		return fault.Foreign("API key", fault.Scope{})
+		return errNoKey
 	case by.Scope.Administer:
 		return nil
 	}

@@ -1,6 +1,7 @@
 package identity_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -330,7 +331,7 @@ func TestAScopeIsOfOnesOwn(t *testing.T) {
 		})
 		t.Run("a key shows its scope where it is made and listed", func(t *testing.T) {
 			owner := x.Owner.On(t)
-			body := servertest.Body{"name": "test", "permissions": []any{"ws.directory.read", "ws.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "live", "administer": true}
+			body := servertest.Body{"name": "test", "permissions": []any{"ws.read", "ws.directory.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "live", "administer": true}
 			want := servertest.Body{"permissions": []any{"ws.read", "ws.directory.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "live", "administer": true}
 			made := owner.Post("/v1/api-keys", body).OK()
 			if diff := cmp.Diff(want, scopeOf(made.Object())); diff != "" {
@@ -344,5 +345,30 @@ func TestAScopeIsOfOnesOwn(t *testing.T) {
 				t.Errorf("without a scope: want (-), got (+):\n%s", diff)
 			}
 		})
+	})
+}
+
+func TestACallerSeesWhatTheirCredentialIsLimitedTo(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		me := func(c *servertest.Client) any {
+			var got servertest.Body
+			c.Get("/v1/auth/me").OK().Data(&got)
+			return got["scope"]
+		}
+		narrow := servertest.Body{"permissions": []any{"ws.read", "ws.directory.read"}, "workspace_ids": []any{x.WorkspaceID}, "mode": "sandbox", "administer": false}
+		for name, c := range map[string]struct {
+			by   *servertest.Client
+			want any
+		}{
+			"a person":                   {n.Person(t, x.Owner), nil},
+			"a key that can do all":      {limited(t, x.Owner, servertest.Body{"administer": true}), nil},
+			"one that cannot administer": {limited(t, x.Owner, servertest.Body{}), map[string]any{"mode": "both", "administer": false}},
+			"a limited one":              {limited(t, x.Owner, maps.Clone(narrow)), map[string]any(narrow)},
+		} {
+			if diff := cmp.Diff(c.want, me(c.by)); diff != "" {
+				t.Errorf("%s: want (-), got (+):\n%s", name, diff)
+			}
+		}
 	})
 }

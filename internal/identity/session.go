@@ -293,9 +293,13 @@ func sessionEvent(s token.Session, actor audit.Actor, description string) audit.
 	}
 }
 
-// Me returns the caller.
-func (s *Service) Me(_ context.Context, by db.Caller, _ struct{}) (api.User, error) {
-	return api.User{ID: by.ID, Email: by.Email, Name: by.Name}, nil
+// Me returns the caller, and the scope of a credential that is limited or does not administer.
+func (s *Service) Me(_ context.Context, by db.Caller, _ struct{}) (api.Me, error) {
+	me := api.Me{User: api.User{ID: by.ID, Email: by.Email, Name: by.Name}}
+	if scope := scopeOf(by.Actor); scope.Limited() || !scope.Administer {
+		me.Scope = new(scopeWire(scope))
+	}
+	return me, nil
 }
 
 // Logout ends the session of the caller.

@@ -36,6 +36,9 @@ func (s *Service) check(q db.Q, organizationID string, who person) (l checklist,
 	}
 	belongs, err := l.readMemberships(q)
 	if err == nil {
+		err = l.readSuspended(q, &belongs)
+	}
+	if err == nil {
 		l.known, err = identity.ClientsKnownTo(q, organizationID, who.id)
 	}
 	if err == nil {
@@ -95,6 +98,18 @@ func (l *checklist) readMemberships(q db.Q) (belongs bool, err error) {
 		LEFT JOIN member_role x ON x.workspace_id = m.workspace_id AND x.account_id = m.account_id
 		WHERE m.account_id = $1 AND w.organization_id = $2 ORDER BY w.id, x.role`, l.accountID, l.OrganizationID)
 	return belongs, err
+}
+
+// readSuspended adds the memberships of the person that are suspended: they end, too.
+func (l *checklist) readSuspended(q db.Q, belongs *bool) error {
+	list, owner, err := access.SuspendedIn(q, l.OrganizationID, l.accountID)
+	for _, one := range list {
+		l.Memberships = append(l.Memberships, api.LeaverMembership{NamedWorkspace: api.NamedWorkspace{WorkspaceID: one.WorkspaceID, WorkspaceName: one.WorkspaceName},
+			Status: access.MemberSuspended, Roles: one.Roles})
+		l.members[one.WorkspaceID] = l.accountID
+	}
+	*belongs = *belongs || owner || len(list) > 0
+	return err
 }
 
 // addTasks lists what waits for the person in the workspaces that they are in, and who can take over.

@@ -259,6 +259,54 @@ func TestAnInvitedLeaverIsShownWithoutAnAccount(t *testing.T) {
 	})
 }
 
+// Nobody may give a leaver back what was suspended of them.
+func TestSuspendedAccessOfALeaverEnds(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, x.Owner.Email(), identity.NewKey{Name: "stolen", Scope: audit.Scope{Administer: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		grace, thief := n.User(t, servertest.NewEmail()), n.Login(t, secret)
+		grace.Join(thief.Post(x.Path("/members"), body{"email": grace.Email(), "role": "viewer"}).OK().Text("user_id"))
+		thief.Post(x.OrganizationPath("/owners"), body{"user_id": grace.UserID}).OK()
+		report := servertest.Decoded[api.CompromisedKey](x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil))
+		if len(report.Suspended) != 1 || len(report.SuspendedOwners) != 1 {
+			t.Fatalf("the report is %+v", report)
+		}
+		var got api.Leaver
+		remove(x, x.Owner, body{"email": grace.Email()}).OK().Data(&got)
+		if len(got.Memberships) != 1 || got.Memberships[0].Status != "suspended" {
+			t.Errorf("the memberships are %+v", got.Memberships)
+		}
+		n.Person(t, x.Owner).Post(x.Path("/suspended/"+report.Suspended[0].ID+"/confirm"), nil).Fails(404, "RESOURCE_NOT_FOUND")
+		n.Person(t, x.Owner).Post(x.OrganizationPath("/suspended/"+report.SuspendedOwners[0].ID+"/confirm"), nil).Fails(404, "RESOURCE_NOT_FOUND")
+		grace.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
+
+func TestAnInvitationThatALeaverMadeThroughAnApprovalEnds(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, _, second := n.Pair(t)
+		grace := x.Member("viewer")
+		x.Define("inviter", "ws.read", "ws.members.read", "ws.members.write", "ws.payouts.read", "ws.payouts.approve", "ws.accounts.read", "ws.directory.read", "ws.receiving.read")
+		guest := n.User(t, servertest.NewEmail())
+		held := x.Owner.Post(x.Path("/members"), body{"email": guest.Email(), "role": "inviter"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		second.Approve(held).OK()
+		invitation := guest.Get("/v1/invitations").OK().Column("id")
+		if len(invitation) != 1 {
+			t.Fatalf("the invitations are %v", invitation)
+		}
+		x.Owner.Post(x.OrganizationPath("/owners"), body{"user_id": grace.UserID}).OK()
+		var got api.Leaver
+		remove(x, n.Person(t, grace), body{"email": x.Owner.Email()}).OK().Data(&got)
+		if len(got.Invitations) != 1 || got.Invitations[0].Email != guest.Email() {
+			t.Errorf("their invitations are %+v", got.Invitations)
+		}
+		guest.Post("/v1/invitations/"+invitation[0]+"/accept", nil).Fails(404, "RESOURCE_NOT_FOUND")
+	})
+}
+
 func TestOwnersWhoRemoveEachOtherAtOnceLeaveOne(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for range 3 {

@@ -3,6 +3,7 @@ package organization
 import (
 	"errors"
 
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -37,5 +38,5 @@ func IsLastOwner(q db.Q, organizationID, accountID string) (bool, error) {
 func EndOwnership(tx *db.Tx, organizationID, accountID, name string) (audit.Event, error) {
 	event := ownerEvent(audit.OwnerRemoved, organizationID, "Removed the owner "+name)
 	event.Changes.Add("owners", accountID, nil)
-	return event, unsetOwner(tx, organizationID, accountID)
+	return event, access.EndOwnership(tx, organizationID, accountID)
 }

@@ -50,6 +50,9 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 		if err == nil {
 			err = setOwner(tx, in.ID, in.UserID)
 		}
+		if err == nil {
+			err = access.NoteOwnerOrigin(tx, by.Actor, in.ID, in.UserID)
+		}
 		event := ownerEvent(audit.OwnerAdded, in.ID, "Made "+name+" an owner")
 		event.Changes.Add("owners", nil, in.UserID)
 		return added, event, err
@@ -86,7 +89,7 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 			err = notLastOwner(tx.Q, in.ID, in.UserID)
 		}
 		if err == nil {
-			err = unsetOwner(tx, in.ID, in.UserID)
+			err = access.EndOwnership(tx, in.ID, in.UserID)
 		}
 		event := ownerEvent(audit.OwnerRemoved, in.ID, "Removed the owner "+name)
 		event.Changes.Add("owners", in.UserID, nil)

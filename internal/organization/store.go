@@ -71,14 +71,6 @@ func setOwner(tx *db.Tx, organizationID, accountID string) error {
 		organizationID, accountID, access.Owner)
 }
 
-// unsetOwner ends an ownership. Whoever is in a workspace stays a member.
-func unsetOwner(tx *db.Tx, organizationID, accountID string) error {
-	if err := tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID); err != nil {
-		return err
-	}
-	return access.LeaveHome(tx, accountID)
-}
-
 func owners(q db.Q, organizationID, after string, take int) ([]api.User, error) {
 	return db.Collect(q, func(r db.Rows) api.User { return api.User{ID: r.Text(0), Email: r.Text(1), Name: r.Text(2)} },
 		`SELECT a.id, a.email, a.name FROM organization_member m JOIN account a ON a.id = m.account_id

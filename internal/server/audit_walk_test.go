@@ -122,10 +122,12 @@ func effects() map[string]effect {
 			then: []storedRow{{"payout.request.reversed", "success", "payout_request"}}},
 		"POST /v2/simulations/services/{service_name}": {action: "rail.service.simulated", resource: "service"},
 
-		"POST /v1/organizations":                        {action: "iam.organization.created", resource: "organization"},
-		"PATCH /v1/organizations/{id}/settings":         {action: "iam.organization.settings_updated", resource: "organization"},
-		"POST /v1/organizations/{id}/owners":            {action: "iam.organization.owner_added", resource: "organization"},
-		"DELETE /v1/organizations/{id}/owners/{userId}": {action: "iam.organization.owner_removed", resource: "organization"},
+		"POST /v1/organizations":                                       {action: "iam.organization.created", resource: "organization"},
+		"PATCH /v1/organizations/{id}/settings":                        {action: "iam.organization.settings_updated", resource: "organization"},
+		"POST /v1/organizations/{id}/owners":                           {action: "iam.organization.owner_added", resource: "organization"},
+		"DELETE /v1/organizations/{id}/owners/{userId}":                {action: "iam.organization.owner_removed", resource: "organization"},
+		"POST /v1/organizations/{id}/suspended/{suspensionId}/confirm": {action: "iam.organization.owner_reinstated", resource: "organization"},
+		"POST /v1/organizations/{id}/suspended/{suspensionId}/remove":  {action: "iam.organization.owner_removed", resource: "organization"},
 		"POST /v1/organizations/{id}/leavers": {action: "iam.organization.leaver_removed", resource: "organization",
 			then: []storedRow{{"iam.member.removed", "success", "member"}}},
 

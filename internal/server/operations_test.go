@@ -177,6 +177,9 @@ func operations() []operation {
 		{"GET /v1/organizations/{id}/owners", "org.read", ofOrganization},
 		{"POST /v1/organizations/{id}/owners", "org.settings.write", anOwner},
 		{"DELETE /v1/organizations/{id}/owners/{userId}", "org.settings.write", aSecondOwner},
+		{"GET /v1/organizations/{id}/suspended", "org.read", ofOrganization},
+		{"POST /v1/organizations/{id}/suspended/{suspensionId}/confirm", "org.settings.write", aSuspendedOwner},
+		{"POST /v1/organizations/{id}/suspended/{suspensionId}/remove", "org.settings.write", aSuspendedOwner},
 		{"POST /v1/organizations/{id}/leavers", "org.settings.write", aLeaver},
 
 		{"GET /v1/ops/requests", "ops.read", asOperator},
@@ -547,6 +550,26 @@ func suspendedWith(x *servertest.Tenant, role string) (id string) {
 	}
 	report := servertest.Decoded[api.CompromisedKey](x.Owner.Post("/v1/api-keys/"+key+"/compromised", nil))
 	return report.Suspended[0].ID
+}
+
+// aSuspendedOwner is one who was added with a compromised key of another owner. The caller, or the tenant's owner, made that one.
+func aSuspendedOwner(x *servertest.Tenant, caller *servertest.Client) request {
+	t, other := x.Owner.T(), x.Member("viewer")
+	maker := x.Owner
+	if x.Owner.On(t).Post(x.OrganizationPath("/owners"), body{"user_id": other.UserID}).Status != 200 {
+		maker = caller
+		maker.Post(x.OrganizationPath("/owners"), body{"user_id": other.UserID})
+	}
+	key, secret, err := x.Node.Identity.CreateKeyFor(t.Context(), db.Caller{}, other.Email(), identity.NewKey{Name: "stolen", Scope: audit.Scope{Administer: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Node.Login(t, secret).Post(x.OrganizationPath("/owners"), body{"user_id": x.Member("viewer").UserID})
+	report := servertest.Decoded[api.CompromisedKey](other.Post("/v1/api-keys/"+key+"/compromised", nil))
+	if len(report.SuspendedOwners) == 0 {
+		return request{args: []string{x.OrganizationID, "sus_none"}}
+	}
+	return request{args: []string{x.OrganizationID, report.SuspendedOwners[0].ID}}
 }
 
 // anInvitation is one of the caller, to a workspace of strangers.

@@ -522,6 +522,7 @@ func (w *tour) operator() {
 	w.must(err)
 	_, leaked, err := id.CreateKeyFor(ctx, by, email, identity.NewKey{Name: "other"})
 	w.must(err)
+	w.compromised()
 	_, err = id.RevokeAnyCompromisedKey(ctx, by, leaked)
 	w.must(err)
 	_, err = id.Tokens().Rotate(ctx, by, false)

@@ -36,6 +36,8 @@ func grows(table string) bool {
 		"operator_request",  // what operators ask each other
 		"compromised_key",   // one for each key that is reported
 		"suspended_access",  // what came through those
+		"suspended_owner",   // owners who did
+		"client_secret_key", // one for each secret of a machine client that was made with a key
 	}, table)
 }
 

@@ -129,6 +129,9 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/organizations/{id}/owners", web.Read(api, orgs.Owners)},
 		{"POST", "/v1/organizations/{id}/owners", web.Change(api, audit.OwnerAdded, orgs.AddOwner)},
 		{"DELETE", "/v1/organizations/{id}/owners/{userId}", web.Change(api, audit.OwnerRemoved, orgs.RemoveOwner)},
+		{"GET", "/v1/organizations/{id}/suspended", web.Read(api, orgs.SuspendedOwners)},
+		{"POST", "/v1/organizations/{id}/suspended/{suspensionId}/confirm", web.Change(api, audit.OwnerReinstated, orgs.ConfirmOwner)},
+		{"POST", "/v1/organizations/{id}/suspended/{suspensionId}/remove", web.Change(api, audit.OwnerRemoved, orgs.RemoveSuspendedOwner)},
 		{"POST", "/v1/organizations/{id}/leavers", web.Change(api, audit.LeaverRemoved, s.leavers.Remove)},
 
 		{"GET", "/v1/ops/requests", web.Read(api, s.operators.Requests)},

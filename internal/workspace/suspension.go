@@ -19,7 +19,7 @@ type SuspensionInput struct {
 	SuspensionID string `path:"suspensionId"`
 }
 
-// SuspendedAccess lists what was given with a compromised API key and waits for an admin, oldest first.
+// SuspendedAccess lists what came through a compromised API key and waits for an admin, oldest first.
 func (s *Service) SuspendedAccess(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.SuspendedAccess], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
 		return web.Page[api.SuspendedAccess]{}, err
@@ -38,12 +38,12 @@ func (s *Service) SuspendedAccess(ctx context.Context, by db.Caller, in MembersI
 }
 
 func wireSuspension(q db.Q, s access.Suspension) (api.SuspendedAccess, error) {
-	a := api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind, Roles: s.Roles, SuspendedAt: s.At}
+	a := api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind, Roles: s.Roles, SuspendedAt: s.At, Reported: s.Reported}
 	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.AccountID).Scan(&a.Email, &a.Name)
 	return a, err
 }
 
-// ConfirmSuspended gives suspended access back. The caller must be able to grant it.
+// ConfirmSuspended gives suspended access back, or keeps what is only reported. The caller must be able to grant it.
 func (s *Service) ConfirmSuspended(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedAccess, error) {
 	return s.decideSuspended(ctx, by, in, audit.MemberReinstated, "Confirmed the access of ", access.Reinstate)
 }
@@ -82,7 +82,7 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 		if err != nil {
 			return api.SuspendedAccess{}, audit.Event{}, err
 		}
-		if action == audit.MemberReinstated {
+		if action == audit.MemberReinstated && !row.Reported {
 			if err := access.RequireModeToGrant(tx.Q, by.Actor, in.ID, all); err != nil {
 				return api.SuspendedAccess{}, audit.Event{}, err
 			}

@@ -1,0 +1,60 @@
+package access
+
+import (
+	"maps"
+	"slices"
+
+	"bursar/internal/db"
+)
+
+// KeyFamily returns an API key, those that were made with it and their successors, sorted, also if they have ended.
+func KeyFamily(q db.Q, keyID string) ([]string, error) {
+	return keysFrom(q, keyID, `SELECT id FROM api_key WHERE parent_id IN (`, `SELECT id FROM api_key WHERE rotated_from IN (`)
+}
+
+// KeysMadeWith returns an API key and those that were made with it, directly or by keys between, sorted, also if they have ended.
+func KeysMadeWith(q db.Q, keyID string) ([]string, error) {
+	return keysFrom(q, keyID, `SELECT id FROM api_key WHERE parent_id IN (`)
+}
+
+func keysFrom(q db.Q, keyID string, queries ...string) ([]string, error) {
+	all := map[string]bool{keyID: true}
+	for last := []string{keyID}; len(last) > 0; {
+		var next []string
+		for piece := range db.Pieces(last) {
+			for _, query := range queries {
+				sql := db.NewStatement(query, db.Args(piece)...)
+				sql.Add(`)`)
+				err := q.EachOf(sql, func(r db.Rows) error {
+					if id := r.Text(0); !all[id] {
+						all[id], next = true, append(next, id)
+					}
+					return nil
+				})
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
+		last = next
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// MadeWith reports whether an API key is another one or was made with it, directly or by keys between.
+func MadeWith(q db.Q, id, ancestor string) (bool, error) {
+	for id != "" && id != ancestor {
+		var parentID string
+		if _, err := q.Row(`SELECT parent_id FROM api_key WHERE id = $1`, id).Scan(&parentID); err != nil {
+			return false, err
+		}
+		id = parentID
+	}
+	return id == ancestor, nil
+}
+
+// isOneOf reports whether a sorted list of keys has one.
+func isOneOf(keys []string, id string) bool {
+	_, found := slices.BinarySearch(keys, id)
+	return found
+}

@@ -1,0 +1,78 @@
+package access
+
+import (
+	"slices"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// cameThrough selects the API key through which a new membership or role of a workspace comes: that of the caller's session, or else the
+// one through which the caller became a member.
+const cameThrough = `COALESCE($4, (SELECT g.through_key_id FROM workspace_member g WHERE g.workspace_id = $1 AND g.account_id = $3))`
+
+// NoteOrigin stores who has just given a new membership with its roles, and with which API key.
+func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error {
+	if by.ID == "" {
+		return nil
+	}
+	for _, table := range []string{"workspace_member", "member_role"} {
+		if err := tx.Exec(`UPDATE `+table+` SET given_by = $3, given_key_id = $4, through_key_id = `+cameThrough+`
+			WHERE workspace_id = $1 AND account_id = $2 AND given_by IS NULL`, workspaceID, accountID, by.ID, db.NullText(by.KeyID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NoteRoleOrigin is NoteOrigin for one more role of a member.
+func NoteRoleOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID, role string) error {
+	if by.ID == "" {
+		return nil
+	}
+	return tx.Exec(`UPDATE member_role SET given_by = $3, given_key_id = $4, through_key_id = `+cameThrough+`
+		WHERE workspace_id = $1 AND account_id = $2 AND role = $5 AND given_by IS NULL`, workspaceID, accountID, by.ID, db.NullText(by.KeyID), role)
+}
+
+// NoteOwnerOrigin stores through which API key a new owner of an organization came.
+func NoteOwnerOrigin(tx *db.Tx, by audit.Actor, organizationID, accountID string) error {
+	return tx.Exec(`UPDATE organization_member SET through_key_id = COALESCE($4, (SELECT g.through_key_id FROM organization_member g
+			WHERE g.organization_id = $1 AND g.account_id = $3))
+		WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID, by.ID, db.NullText(by.KeyID))
+}
+
+// WorkspacesThrough lists the workspaces into which someone came through API keys, in the order in which they are locked.
+func WorkspacesThrough(q db.Q, keys []string) ([]string, error) {
+	list, err := placesThrough(q, keys, `SELECT DISTINCT workspace_id FROM workspace_member WHERE through_key_id IN (`)
+	if err != nil {
+		return nil, err
+	}
+	more, err := placesThrough(q, keys, `SELECT DISTINCT workspace_id FROM member_role WHERE through_key_id IN (`)
+	return sortedSet(append(list, more...)), err
+}
+
+// OrganizationsThrough lists the organizations whose owners came through API keys, in the order in which they are locked.
+func OrganizationsThrough(q db.Q, keys []string) ([]string, error) {
+	list, err := placesThrough(q, keys, `SELECT DISTINCT organization_id FROM organization_member WHERE through_key_id IN (`)
+	return sortedSet(list), err
+}
+
+func placesThrough(q db.Q, keys []string, query string) (list []string, err error) {
+	for piece := range db.Pieces(keys) {
+		sql := db.NewStatement(query, db.Args(piece)...)
+		sql.Add(`)`)
+		err := q.EachOf(sql, func(r db.Rows) error {
+			list = append(list, r.Text(0))
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func sortedSet(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
+}

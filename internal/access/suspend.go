@@ -1,0 +1,172 @@
+package access
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+)
+
+// Compromise is the report of an API key that someone else may have.
+type Compromise struct {
+	OwnerID string   // of the keys
+	Keys    []string // the key, those that were made with it and their successors, sorted
+	Again   bool     // the key was reported before
+}
+
+// VoidInvitations ends the invitations to a workspace that were made with API keys and that no one has accepted; of compromised keys also
+// those by members who came through them. It returns the ids of the invitations. The caller has locked the members of the workspace.
+func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised bool) (voided []string, err error) {
+	for piece := range db.Pieces(keys) {
+		sql := db.NewStatement(`DELETE FROM workspace_member WHERE workspace_id = `, workspaceID)
+		sql.Add(` AND accepted = FALSE AND through_key_id IN (`, db.Args(piece)...)
+		sql.Add(`) AND (given_key_id = through_key_id OR `, compromised)
+		sql.Add(`) RETURNING member_id`)
+		if err := tx.EachOf(sql, func(r db.Rows) error {
+			voided = append(voided, r.Text(0))
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return voided, nil
+}
+
+// grant is a membership, or a role of a member, and the key through which it came.
+type grant struct{ accountID, role, keyID string }
+
+// SuspendMembers suspends the memberships and roles in a workspace that came through compromised keys. The owner of the keys stays a
+// member, and the workspace keeps its last admin. If the owner has left the workspace, nothing is suspended: an admin is asked. The
+// caller has locked the members of the workspace.
+func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string) ([]Suspension, error) {
+	read := func(r db.Rows) grant { return grant{r.Text(0), r.Text(1), r.Text(2)} }
+	members, err := db.Collect(tx.Q, read, `SELECT account_id, '', through_key_id FROM workspace_member
+		WHERE workspace_id = $1 AND accepted = TRUE ORDER BY account_id`, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	roles, err := db.Collect(tx.Q, read, `SELECT account_id, role, through_key_id FROM member_role WHERE workspace_id = $1 ORDER BY account_id, role`, workspaceID)
+	if err != nil {
+		return nil, err
+	}
+	held := map[string][]string{}
+	for _, one := range roles {
+		held[one.accountID] = append(held[one.accountID], one.role)
+	}
+	through, there := map[string]bool{}, false // who came through the keys, and whether the owner is still a member
+	var list []Suspension
+	for _, one := range members {
+		if one.accountID == c.OwnerID {
+			there = true
+		} else if isOneOf(c.Keys, one.keyID) {
+			through[one.accountID] = true
+			list = append(list, Suspension{AccountID: one.accountID, KeyID: one.keyID, Kind: SuspendedMember, Roles: held[one.accountID]})
+		}
+	}
+	for _, one := range roles {
+		if isOneOf(c.Keys, one.keyID) && !through[one.accountID] {
+			list = append(list, Suspension{AccountID: one.accountID, KeyID: one.keyID, Kind: SuspendedRole, Roles: []string{one.role}})
+		}
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	reported, err := c.onlyReports(tx.Q, by, there, through, removal{workspaceID, c.OwnerID, audit.MemberRemoved})
+	if err != nil {
+		return nil, err
+	}
+	if reported {
+		if list, err = c.notYetAsked(tx.Q, workspaceID, list); err != nil {
+			return nil, err
+		}
+	} else if err := keepAdmin(tx.Q, workspaceID, list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		list[i].ID, list[i].WorkspaceID, list[i].At, list[i].Reported = tx.NewID("sus"), workspaceID, tx.Now(), reported
+	}
+	return list, suspend(tx, by, list)
+}
+
+// keepAdmin marks the admin who stays because no other one would be left: the last of the list.
+func keepAdmin(q db.Q, workspaceID string, list []Suspension) error {
+	admins, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT m.account_id FROM member_role m JOIN account a ON a.id = m.account_id
+		JOIN live_member l ON l.workspace_id = m.workspace_id AND l.account_id = m.account_id
+		WHERE m.workspace_id = $1 AND m.role = 'admin' AND a.kind = 'person' AND a.status = 'active' ORDER BY m.account_id`, workspaceID)
+	if err != nil {
+		return err
+	}
+	last := -1
+	for i, s := range list {
+		if at, isAdmin := slices.BinarySearch(admins, s.AccountID); isAdmin && slices.Contains(s.Roles, Admin) {
+			admins, last = slices.Delete(admins, at, at+1), i
+		}
+	}
+	if last >= 0 && len(admins) == 0 {
+		list[last].LastAdmin = true
+	}
+	return nil
+}
+
+// notYetAsked returns the access about which no admin has to decide already. Someone who has left a workspace reports a key there once.
+func (c Compromise) notYetAsked(q db.Q, workspaceID string, list []Suspension) ([]Suspension, error) {
+	if c.Again {
+		return nil, nil
+	}
+	open, err := Suspensions(q, workspaceID, "", len(list)+1)
+	for _, one := range open {
+		list = slices.DeleteFunc(list, func(s Suspension) bool {
+			return s.AccountID == one.AccountID && s.Kind == one.Kind && slices.Equal(s.Roles, one.Roles)
+		})
+	}
+	return list, err
+}
+
+// suspend stores what is suspended, and ends it unless it is only reported.
+func suspend(tx *db.Tx, by audit.Actor, list []Suspension) error {
+	list = slices.DeleteFunc(slices.Clone(list), func(s Suspension) bool { return s.LastAdmin })
+	var rows [][]any
+	for _, s := range list {
+		rows = append(rows, []any{s.ID, s.WorkspaceID, s.AccountID, s.KeyID, s.Kind, strings.Join(s.Roles, " "), s.At, db.NullText(by.ID), s.Reported})
+	}
+	if err := tx.InsertRows(`INSERT INTO suspended_access (id, workspace_id, account_id, key_id, kind, roles, suspended_at, suspended_by, state, reported) VALUES `,
+		`($1, $2, $3, $4, $5, $6, $7, $8, 'suspended', $9)`, rows); err != nil {
+		return err
+	}
+	return endAccess(tx, slices.DeleteFunc(list, func(s Suspension) bool { return s.Reported }))
+}
+
+// endAccess ends memberships and roles of one workspace, by a statement for many of them.
+func endAccess(tx *db.Tx, list []Suspension) error {
+	var members []string
+	roles := map[string][]string{} // accounts by role
+	for _, s := range list {
+		if s.Kind == SuspendedMember {
+			members = append(members, s.AccountID)
+			continue
+		}
+		roles[s.Roles[0]] = append(roles[s.Roles[0]], s.AccountID)
+	}
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		for piece := range db.Pieces(roles[role]) {
+			sql := db.NewStatement(`DELETE FROM member_role WHERE workspace_id = `, list[0].WorkspaceID)
+			sql.Add(` AND role = `, role)
+			sql.Add(` AND account_id IN (`, db.Args(piece)...)
+			sql.Add(`)`)
+			if err := tx.ExecOf(sql); err != nil {
+				return err
+			}
+		}
+	}
+	for piece := range db.Pieces(members) {
+		sql := db.NewStatement(`DELETE FROM workspace_member WHERE workspace_id = `, list[0].WorkspaceID)
+		sql.Add(` AND account_id IN (`, db.Args(piece)...)
+		sql.Add(`)`)
+		if err := tx.ExecOf(sql); err != nil {
+			return err
+		}
+	}
+	return LeaveHome(tx, members...)
+}

@@ -1,0 +1,139 @@
+package access
+
+import (
+	"slices"
+
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+)
+
+// OwnerSuspension is the ownership of an organization that came through a compromised API key. It is in force again once an owner who did
+// not come through one has confirmed it.
+type OwnerSuspension struct {
+	ID             string
+	OrganizationID string
+	AccountID      string
+	KeyID          string
+	At             int64
+	LastOwner      bool // nothing was suspended, because the organization has no other owner
+	Reported       bool // it is in force until an owner decides, because whoever reported the key is no longer an owner
+}
+
+// SuspendOwners suspends the owners of an organization who came through compromised keys. The owner of the keys stays one, and the
+// organization keeps its last owner. If the owner of the keys is none of them any more, nothing is suspended: an owner is asked. The
+// caller has locked the organization.
+func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID string) ([]OwnerSuspension, error) {
+	type owner struct {
+		accountID, keyID string
+		active           bool
+	}
+	owners, err := db.Collect(tx.Q, func(r db.Rows) owner { return owner{r.Text(0), r.Text(1), r.Text(2) == "active"} },
+		`SELECT m.account_id, m.through_key_id, a.status FROM organization_member m JOIN account a ON a.id = m.account_id
+		WHERE m.organization_id = $1 AND m.role = 'owner' ORDER BY m.account_id`, organizationID)
+	if err != nil {
+		return nil, err
+	}
+	through, there, others := map[string]bool{}, false, 0
+	var list []OwnerSuspension
+	last := -1 // the last of those who could act
+	for _, o := range owners {
+		if there = there || o.accountID == c.OwnerID; o.accountID == c.OwnerID || !isOneOf(c.Keys, o.keyID) {
+			if o.active {
+				others++
+			}
+			continue
+		}
+		if o.active {
+			last = len(list)
+		}
+		through[o.accountID] = true
+		list = append(list, OwnerSuspension{OrganizationID: organizationID, AccountID: o.accountID, KeyID: o.keyID, At: tx.Now()})
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	reported, err := c.onlyReports(tx.Q, by, there, through, removal{"", organizationID, audit.OwnerRemoved})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case reported && c.Again:
+		return nil, nil
+	case reported:
+		open, err := SuspendedOwners(tx.Q, organizationID, "", len(list)+1)
+		if err != nil {
+			return nil, err
+		}
+		list = slices.DeleteFunc(list, func(s OwnerSuspension) bool {
+			return slices.ContainsFunc(open, func(o OwnerSuspension) bool { return o.AccountID == s.AccountID })
+		})
+	case others == 0 && last >= 0:
+		list[last].LastOwner = true
+	}
+	for i := range list {
+		list[i].ID, list[i].Reported = tx.NewID("sus"), reported
+		if err := suspendOwner(tx, by, list[i]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func suspendOwner(tx *db.Tx, by audit.Actor, s OwnerSuspension) error {
+	if s.LastOwner {
+		return nil
+	}
+	if err := tx.Exec(`INSERT INTO suspended_owner (id, organization_id, account_id, key_id, reported, suspended_at, suspended_by, state)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 'suspended')`, s.ID, s.OrganizationID, s.AccountID, s.KeyID, s.Reported, s.At, db.NullText(by.ID)); err != nil || s.Reported {
+		return err
+	}
+	return EndOwnership(tx, s.OrganizationID, s.AccountID)
+}
+
+// EndOwnership ends an ownership. Whoever is in a workspace stays a member.
+func EndOwnership(tx *db.Tx, organizationID, accountID string) error {
+	if err := tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID); err != nil {
+		return err
+	}
+	return LeaveHome(tx, accountID)
+}
+
+const suspendedOwnerColumns = `id, organization_id, account_id, key_id, suspended_at, reported`
+
+func readSuspendedOwner(r db.Rows) OwnerSuspension {
+	return OwnerSuspension{ID: r.Text(0), OrganizationID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), At: r.Int(4), Reported: r.Bool(5)}
+}
+
+// SuspendedOwners lists the owners of an organization about whom an owner has to decide, oldest first.
+func SuspendedOwners(q db.Q, organizationID, after string, take int) ([]OwnerSuspension, error) {
+	return db.Collect(q, readSuspendedOwner, `SELECT `+suspendedOwnerColumns+` FROM suspended_owner
+		WHERE organization_id = $1 AND state = 'suspended' AND id > $2 ORDER BY id LIMIT $3`, organizationID, after, take)
+}
+
+// FindSuspendedOwner finds a suspended owner of an organization by the id of the suspension.
+func FindSuspendedOwner(q db.Q, organizationID, id string) (s OwnerSuspension, found bool, err error) {
+	list, err := db.Collect(q, readSuspendedOwner, `SELECT `+suspendedOwnerColumns+` FROM suspended_owner
+		WHERE id = $1 AND organization_id = $2 AND state = 'suspended'`, id, organizationID)
+	if len(list) > 0 {
+		return list[0], true, err
+	}
+	return s, false, err
+}
+
+// DecideSuspendedOwner stores that an owner has confirmed or removed a suspended one.
+func DecideSuspendedOwner(tx *db.Tx, by audit.Actor, s OwnerSuspension, state string) error {
+	return tx.Exec(`UPDATE suspended_owner SET state = $2, decided_by = $3, decided_at = $4 WHERE id = $1`, s.ID, state, db.NullText(by.ID), tx.Now())
+}
+
+// RequireOwnOrigin returns an error if the caller became an owner of an organization through a compromised key themselves.
+func RequireOwnOrigin(q db.Q, by audit.Actor, organizationID string) error {
+	compromised, err := q.Row(`SELECT c.id FROM organization_member m JOIN compromised_key c ON c.id = m.through_key_id
+		WHERE m.organization_id = $1 AND m.account_id = $2`, organizationID, by.ID).Scan(new(string))
+	if err == nil && compromised {
+		f := fault.New(fault.Forbidden, "you became an owner through a compromised API key yourself: another owner decides")
+		f.Scope.OrganizationID = organizationID
+		err = f
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package organization
+
+import (
+	"context"
+
+	"bursar/api"
+	"bursar/internal/access"
+	"bursar/internal/audit"
+	"bursar/internal/db"
+	"bursar/internal/fault"
+	"bursar/internal/web"
+)
+
+// SuspensionInput names a suspended owner of an organization.
+type SuspensionInput struct {
+	ID           string `path:"id"`
+	SuspensionID string `path:"suspensionId"`
+}
+
+// SuspendedOwners lists the owners who were added through a compromised API key and about whom an owner has to decide, oldest first.
+func (s *Service) SuspendedOwners(ctx context.Context, by db.Caller, in OwnersInput) (web.Page[api.SuspendedOwner], error) {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgRead); err != nil {
+		return web.Page[api.SuspendedOwner]{}, err
+	}
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(o api.SuspendedOwner) string { return o.ID },
+		func(q db.Q, after string, take int) ([]api.SuspendedOwner, error) {
+			rows, err := access.SuspendedOwners(q, in.ID, after, take)
+			list := make([]api.SuspendedOwner, len(rows))
+			for i, row := range rows {
+				if err == nil {
+					list[i], err = wireSuspension(q, row)
+				}
+			}
+			return list, err
+		}, "suspended owners", in.ID)
+}
+
+func wireSuspension(q db.Q, s access.OwnerSuspension) (api.SuspendedOwner, error) {
+	o := api.SuspendedOwner{ID: s.ID, OrganizationID: s.OrganizationID, UserID: s.AccountID, KeyID: s.KeyID, SuspendedAt: s.At, Reported: s.Reported}
+	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.AccountID).Scan(&o.Email, &o.Name)
+	return o, err
+}
+
+// ConfirmOwner makes a suspended owner an owner again.
+func (s *Service) ConfirmOwner(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedOwner, error) {
+	return s.decide(ctx, by, in, audit.OwnerReinstated)
+}
+
+// RemoveSuspendedOwner ends suspended ownership permanently.
+func (s *Service) RemoveSuspendedOwner(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedOwner, error) {
+	return s.decide(ctx, by, in, audit.OwnerRemoved)
+}
+
+func (s *Service) decide(ctx context.Context, by db.Caller, in SuspensionInput, action audit.Action) (api.SuspendedOwner, error) {
+	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
+		return api.SuspendedOwner{}, err
+	}
+	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
+		return api.SuspendedOwner{}, err
+	}
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.SuspendedOwner, audit.Event, error) {
+		row, err := s.suspended(tx, by, in)
+		if err != nil {
+			return api.SuspendedOwner{}, audit.Event{}, err
+		}
+		shown, err := wireSuspension(tx.Q, row)
+		if err != nil {
+			return shown, audit.Event{}, err
+		}
+		if action == audit.OwnerReinstated {
+			event := ownerEvent(action, in.ID, "Confirmed the owner "+shown.Email)
+			event.Changes.Add("suspension_id", row.ID, nil)
+			event.Changes.Add("owners", nil, row.AccountID)
+			return shown, event, reinstate(tx, by, row)
+		}
+		event := ownerEvent(action, in.ID, "Removed the suspended owner "+shown.Email)
+		event.Changes.Add("suspension_id", row.ID, nil)
+		return shown, event, remove(tx, by, row)
+	})
+}
+
+// suspended finds what the caller decides about, with the organization locked. Nobody decides about themselves, or if they came through a
+// compromised key.
+func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access.OwnerSuspension, error) {
+	if _, err := lock(tx, in.ID); err != nil {
+		return access.OwnerSuspension{}, err
+	}
+	if err := access.StillOwner(tx, by.Actor, in.ID); err != nil { // they may have been suspended meanwhile
+		return access.OwnerSuspension{}, err
+	}
+	row, found, err := access.FindSuspendedOwner(tx.Q, in.ID, in.SuspensionID)
+	if err == nil && !found {
+		err = fault.Missing("suspended owner")
+	}
+	if err == nil {
+		err = access.RequireOwnOrigin(tx.Q, by.Actor, in.ID)
+	}
+	if err == nil && row.AccountID == by.ID {
+		f := fault.New(fault.Forbidden, "this is your own ownership: another owner decides")
+		f.Scope.OrganizationID = in.ID
+		err = f
+	}
+	return row, err
+}
+
+// reinstate makes a suspended owner an owner again, if they are still a member. One who was only reported has stayed one.
+func reinstate(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
+	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "confirmed"); err != nil {
+		return err
+	}
+	_, owns, err := owner(tx.Q, row.OrganizationID, row.AccountID)
+	if err != nil || row.Reported && !owns {
+		return err
+	}
+	if !owns {
+		_, member, err := activeMember(tx.Q, row.OrganizationID, row.AccountID)
+		if err == nil && !member {
+			err = fault.New(fault.Forbidden, "this person is no longer a member of the organization: remove them, or add them to a workspace first")
+		}
+		if err == nil {
+			err = setOwner(tx, row.OrganizationID, row.AccountID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return access.NoteOwnerOrigin(tx, by.Actor, row.OrganizationID, row.AccountID)
+}
+
+func remove(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
+	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "removed"); err != nil || !row.Reported {
+		return err
+	}
+	if err := notLastOwner(tx.Q, row.OrganizationID, row.AccountID); err != nil {
+		return err
+	}
+	return access.EndOwnership(tx, row.OrganizationID, row.AccountID)
+}
