@@ -373,12 +373,16 @@ func (s *Service) appoint(tx *db.Tx, userID string, p payload) ([]audit.Event, e
 	if _, _, err := access.LockMembers(tx, p.WorkspaceID); err != nil {
 		return nil, err
 	}
+	now := tx.Now()
 	member, found, err := access.FindMember(tx.Q, p.WorkspaceID, userID)
 	if err == nil && !found {
 		err = fault.Missing("member")
 	}
 	if err == nil {
 		err = access.Grant(tx, p.WorkspaceID, userID, p.Role)
+	}
+	if err == nil {
+		err = access.CountAfterWait(tx, p.WorkspaceID, p.Role, now)
 	}
 	if err == nil {
 		_, err = access.RestartApprover(tx, userID)
