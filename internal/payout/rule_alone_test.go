@@ -74,6 +74,7 @@ func TestASuspendedRuleThatStillGuardsEndsAfterAnotherPersonApproves(t *testing.
 		if removal.Text("status") != "suspended" || removal.Text("approval_id") == "" {
 			t.Fatalf("the removal does not wait: %s", removal.Body)
 		}
+		g.expect("repeated", g.Owner.Delete("/v2/approval-rules/"+byKeys).OK().Text("approval_id"), removal.Text("approval_id"))
 		g.expect("the confirmation", second.Get("/v1/approvals/"+confirmation).OK().Text("state"), "void")
 		g.expect("while the removal waits", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
 		second.Approve(removal.Text("approval_id")).OK()

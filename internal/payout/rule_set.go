@@ -148,17 +148,18 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 		u := all[at].ApprovalRule
 		event := audit.Event{Action: audit.PayoutRuleRemoved, WorkspaceID: u.WorkspaceID, ResourceID: u.ID, Description: "Removed the rule: " + ruleText(u.ApprovalRuleTerms)}
 		if u.ApprovalID != "" {
-			if all[at].holds() {
-				return u, audit.None("its removal waits already"), nil
+			waits, err := r.approvals.FindSame(tx.Q, ruleKind, u.WorkspaceID, u.ID, removal(u))
+			if err != nil || waits != "" {
+				return u, audit.None("its removal waits already"), err
 			}
 			if _, err := r.approvals.Void(tx, by, u.ID, "the rule was given up"); err != nil {
 				return api.ApprovalRule{}, event, err
 			}
 		}
-		event.Changes = ruleChange{Rule: u, Remove: true}.changes()
+		event.Changes = removal(u).changes()
 		if u.ApprovalID = ""; all[at].guards() && loosened(all, at, people) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
-				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u, Remove: true}})
+				SubjectID: u.ID, Version: 1, Payload: removal(u)})
 			if err != nil {
 				return api.ApprovalRule{}, event, err
 			}
@@ -268,6 +269,12 @@ type ruleChange struct {
 	Rule    api.ApprovalRule `json:"rule"`
 	Remove  bool             `json:"remove"`
 	Confirm bool             `json:"confirm,omitzero"`
+}
+
+// removal is the change that ends a rule, whatever it waits for.
+func removal(u api.ApprovalRule) ruleChange {
+	u.ApprovalID, u.Status, u.SuspendedBecause = "", "", ""
+	return ruleChange{Rule: u, Remove: true}
 }
 
 func (c ruleChange) changes() audit.Changes {
