@@ -468,7 +468,7 @@ func walkPayoutControl(t *testing.T, n *servertest.Node, way *tap) {
 	ctx := t.Context()
 	x := n.Tenant(t)
 	c := dial(t, n.URL, way.through(), client.WithToken(x.Owner.Token))
-	rule := must[*client.ApprovalRule](t)(c.ApprovalRules.Create(ctx, client.ApprovalRuleParams{WorkspaceID: &x.WorkspaceID, AboveCents: new(int64(1000)), Approvals: new(int64(2))}))
+	rule := must[*client.ApprovalRule](t)(c.ApprovalRules.Create(ctx, client.ApprovalRuleParams{WorkspaceID: &x.WorkspaceID, AboveCents: new(int64(1000)), Approvals: new(int64(0))}))
 	if page := must[*client.Page[client.ApprovalRule]](t)(c.ApprovalRules.List(ctx, x.WorkspaceID, client.ListParams{})); len(page.Items) != 1 || page.Items[0].ID != rule.ID {
 		t.Errorf("rules: %+v", page)
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -256,6 +257,19 @@ func (p SecondPerson) RoleCountsFrom(accountID, role string, requestedAt int64) 
 		return max(r.grantedAt+p.wait()*time.Hour.Milliseconds(), r.notBefore)
 	}
 	return never
+}
+
+// Makers lists who may request now.
+func (p SecondPerson) Makers() []string { return slices.Sorted(maps.Keys(p.makers)) }
+
+// Others counts who may approve besides some people, with a role if one is named, whether they count already or not.
+func (p SecondPerson) Others(role string, but ...string) (n int) {
+	for _, id := range p.people {
+		if !slices.Contains(but, id) && (role == "" || slices.ContainsFunc(p.roles[id], func(r heldRole) bool { return r.key == role })) {
+			n++
+		}
+	}
+	return n
 }
 
 // Approvers lists who may approve now.

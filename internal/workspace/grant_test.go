@@ -231,6 +231,7 @@ func TestNobodyGivesThemselvesTheRoleThatARuleNames(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, ada, bob := n.Pair(t)
 		x.Define("cfo", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+		x.Staff("cfo", 1)
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "cfo"}).OK()
 		requested := n.DB.Now()
 
