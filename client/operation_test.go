@@ -473,7 +473,7 @@ func walkPayoutControl(t *testing.T, n *servertest.Node, way *tap) {
 		t.Errorf("rules: %+v", page)
 	}
 	for one, err := range c.ApprovalRules.All(ctx, x.WorkspaceID) {
-		if err != nil || *one.AboveCents != 1000 || one.Approvals != 2 || one.Status != "active" {
+		if err != nil || *one.AboveCents != 1000 || one.Approvals != 0 || one.Status != "active" {
 			t.Errorf("rule: %+v, %v", one, err)
 		}
 	}
