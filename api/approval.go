@@ -242,7 +242,8 @@ type ReceivingPolicy struct {
 	// ApprovalID is the approval that a looser policy waits for.
 	ApprovalID string              `json:"approval_id,omitzero"`
 	Approvers  []ReceivingApprover `json:"approvers"`
-	// DemandedUntil is until when a second person is demanded though the last one has gone, and Extendable whether that can be extended.
+	// DemandedUntil is until when a second person is demanded though the last one has gone, and Extendable whether that can be extended,
+	// or the wait of an approver whom one person has added.
 	DemandedUntil int64 `json:"demanded_until,omitzero"`
 	Extendable    bool  `json:"extendable,omitzero"`
 	// Suspended is what one person decided alone. It holds once a second person confirms it.
@@ -256,7 +257,8 @@ type SuspendedPolicy struct {
 	SecondPersonHours     *int64 `json:"second_person_hours,omitzero"`
 }
 
-// SecondPersonExtended is until when a workspace demands a second person after the last one has gone. Extended is false if that could
+// SecondPersonExtended is until when a workspace demands a second person after the last one has gone, or an approver whom one person has
+// added does not count. Extended is false if that could
 // not be extended: there is a second person, the time is over, or it was extended before.
 type SecondPersonExtended struct {
 	WorkspaceID   string `json:"workspace_id"`

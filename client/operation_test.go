@@ -468,12 +468,12 @@ func walkPayoutControl(t *testing.T, n *servertest.Node, way *tap) {
 	ctx := t.Context()
 	x := n.Tenant(t)
 	c := dial(t, n.URL, way.through(), client.WithToken(x.Owner.Token))
-	rule := must[*client.ApprovalRule](t)(c.ApprovalRules.Create(ctx, client.ApprovalRuleParams{WorkspaceID: &x.WorkspaceID, AboveCents: new(int64(1000)), Approvals: new(int64(2))}))
+	rule := must[*client.ApprovalRule](t)(c.ApprovalRules.Create(ctx, client.ApprovalRuleParams{WorkspaceID: &x.WorkspaceID, AboveCents: new(int64(1000)), Approvals: new(int64(0))}))
 	if page := must[*client.Page[client.ApprovalRule]](t)(c.ApprovalRules.List(ctx, x.WorkspaceID, client.ListParams{})); len(page.Items) != 1 || page.Items[0].ID != rule.ID {
 		t.Errorf("rules: %+v", page)
 	}
 	for one, err := range c.ApprovalRules.All(ctx, x.WorkspaceID) {
-		if err != nil || *one.AboveCents != 1000 || one.Approvals != 2 || one.Status != "active" {
+		if err != nil || *one.AboveCents != 1000 || one.Approvals != 0 || one.Status != "active" {
 			t.Errorf("rule: %+v, %v", one, err)
 		}
 	}

@@ -29,6 +29,8 @@
 //     allowed to request meanwhile does not count as another person than the one who approves, either.
 //   - Nobody becomes one by removing the others. Losing access takes one person and is immediate; the demand outlives it. Only people
 //     who count prolong the state two ([SecondPerson] notes when they were last seen), so a puppet does not.
+//   - Nobody becomes two by being the only approver. Whom they add, while someone else may request, counts when the demand would end if
+//     they had just become the last one: [SecondPerson.GrantNotBefore]. Everyone is told, and may extend it, as in the state vacant.
 //   - Both times are settings of the workspace. A shorter one takes the second person of every pair, since the pairs share them.
 //   - A policy that one person made in the states one and formerly two is in force only there, where it is looser than the default:
 //     [SecondPerson.Suspended].

@@ -102,7 +102,11 @@ func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err 
 
 // Grant gives a role to a member, whether they have accepted the invitation or not.
 func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
-	notBefore, err := grantedNotBefore(tx, workspaceID)
+	given, _, err := FindRole(tx.Q, workspaceID, role)
+	if err != nil {
+		return err
+	}
+	notBefore, err := grantedNotBefore(tx, workspaceID, given.Permissions)
 	if err != nil {
 		return err
 	}
@@ -113,21 +117,25 @@ func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return NoteApprovers(tx, workspaceID)
 }
 
-// grantedNotBefore returns before when a role that is granted now does not count.
-func grantedNotBefore(tx *db.Tx, workspaceID string) (notBefore int64, err error) {
+// grantedNotBefore returns before when a role that is granted now does not count: any role while the workspace is vacant, and one that
+// approves while a single approver is left.
+func grantedNotBefore(tx *db.Tx, workspaceID string, given Set) (notBefore int64, err error) {
 	for _, pair := range Pairs() {
 		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
 		if err != nil {
 			return 0, err
 		}
-		notBefore = max(notBefore, p.newNotBefore())
+		if p.Vacant() || given.Has(pair.Approve) {
+			notBefore = max(notBefore, p.GrantNotBefore())
+		}
 	}
 	return notBefore, nil
 }
 
-// DelayRole lets a role of all who hold it count no sooner than if it was granted now.
+// DelayRole lets a role of all who hold it count no sooner than if it was granted now, while the workspace is vacant. Otherwise they
+// go on to request, and those who become approvers by it count later.
 func DelayRole(tx *db.Tx, workspaceID, role string) error {
-	notBefore, err := grantedNotBefore(tx, workspaceID)
+	notBefore, err := grantedNotBefore(tx, workspaceID, 0)
 	if err != nil || notBefore == 0 {
 		return err
 	}
@@ -137,6 +145,16 @@ func DelayRole(tx *db.Tx, workspaceID, role string) error {
 // ConfirmGrant notes that two people have granted a role.
 func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+}
+
+// CountAfterWait lets those who have got a role since a time, or become approvers by it, count after the wait of a new approver, because
+// two people who count or an operator decided it. The members have been locked since.
+func CountAfterWait(tx *db.Tx, workspaceID, role string, since int64) error {
+	if err := tx.Exec(`UPDATE member_role SET not_before = 0 WHERE workspace_id = $1 AND role = $2 AND granted_at >= $3`, workspaceID, role, since); err != nil {
+		return err
+	}
+	return tx.Exec(`UPDATE approver SET not_before = 0 WHERE workspace_id = $1 AND since >= $3
+		AND account_id IN (SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2)`, workspaceID, role, since)
 }
 
 // Appoint gives a member a role as the operator of the server: they count after the usual wait, also where no second person is left, or

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -80,8 +81,8 @@ func (p Policy) strict() Policy {
 	return p
 }
 
-// demandHours is for how many hours the demand outlives the last second person.
-func (p Policy) demandHours() int64 {
+// DemandHours is for how many hours the demand outlives the last second person.
+func (p Policy) DemandHours() int64 {
 	if p.Demand != nil {
 		return *p.Demand
 	}
@@ -98,7 +99,7 @@ func (p Policy) wait() int64 {
 
 // Loosens reports whether a policy asks for less of the approvers of every pair than another one does.
 func (p Policy) Loosens(before Policy) bool {
-	return p.wait() < before.wait() || p.demandHours() < before.demandHours()
+	return p.wait() < before.wait() || p.DemandHours() < before.DemandHours()
 }
 
 // SecondPerson is how a workspace demands a second person, and who could be one: see doc.go.
@@ -178,7 +179,7 @@ func (p SecondPerson) DemandEnds() int64 {
 	if p.twoSeen == 0 {
 		return 0
 	}
-	end := p.twoSeen + p.demandHours()*time.Hour.Milliseconds()
+	end := p.twoSeen + p.DemandHours()*time.Hour.Milliseconds()
 	if p.extended() {
 		end += Extension.Milliseconds()
 	}
@@ -236,6 +237,12 @@ func (p SecondPerson) CountsFrom(accountID string) int64 {
 	return max(came.since+p.wait()*time.Hour.Milliseconds(), came.notBefore)
 }
 
+// isNew reports whether a person who may approve has not been noted yet.
+func (p SecondPerson) isNew(accountID string) bool {
+	_, known := p.since[accountID]
+	return !known && slices.Contains(p.people, accountID)
+}
+
 // RoleCountsFrom returns when a role of a person counts for what was requested at some time: at once if they had it by then, or
 // a while after two people have granted it. Otherwise whoever needs a role could give it to themselves.
 func (p SecondPerson) RoleCountsFrom(accountID, role string, requestedAt int64) int64 {
@@ -252,6 +259,19 @@ func (p SecondPerson) RoleCountsFrom(accountID, role string, requestedAt int64) 
 	return never
 }
 
+// Makers lists who may request now.
+func (p SecondPerson) Makers() []string { return slices.Sorted(maps.Keys(p.makers)) }
+
+// Others counts who may approve besides some people, with a role if one is named, whether they count already or not.
+func (p SecondPerson) Others(role string, but ...string) (n int) {
+	for _, id := range p.people {
+		if !slices.Contains(but, id) && (role == "" || slices.ContainsFunc(p.roles[id], func(r heldRole) bool { return r.key == role })) {
+			n++
+		}
+	}
+	return n
+}
+
 // Approvers lists who may approve now.
 func (p SecondPerson) Approvers() []string { return p.people }
 
@@ -262,10 +282,20 @@ func (p SecondPerson) Counts(accountID, role string, requestedAt int64) bool {
 		(role == "" || p.RoleCountsFrom(accountID, role, requestedAt) <= p.now)
 }
 
-// newNotBefore is before when an approver or a role that is granted now does not count.
-func (p SecondPerson) newNotBefore() int64 {
-	if p.Vacant() {
+// GrantNotBefore is before when an approver does not count whom one person adds now because no other one who counts could agree: as
+// long as the demand would last if the approvers who count had just gone. It is 0 if there are several, or there never were two people.
+func (p SecondPerson) GrantNotBefore() int64 {
+	counting := 0
+	for _, id := range p.people {
+		if p.CountsFrom(id) <= p.now {
+			counting++
+		}
+	}
+	switch {
+	case p.Vacant():
 		return p.DemandEnds()
+	case counting == 1 && p.two():
+		return p.now + p.DemandHours()*time.Hour.Milliseconds()
 	}
 	return 0
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -35,6 +36,11 @@ func (p person) since(need Permission) int64 {
 		}
 	}
 	return first
+}
+
+// byTwo reports whether two people have granted a permission that a person has.
+func (p person) byTwo(need Permission) bool {
+	return slices.ContainsFunc(p.roles, func(r heldRole) bool { return r.byTwo && r.permissions.Has(need) })
 }
 
 // peopleOf is what each person of a workspace may do.
@@ -130,14 +136,20 @@ func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (
 	if err != nil || p.twoSeen == 0 && !p.Present {
 		return p, err
 	}
-	came := arrival{p.now, p.newNotBefore()}
-	if p.twoSeen == 0 {
-		came = arrival{}
-	}
-	two := p.two()
+	before := p // whoever comes now may also request
+	before.makers = maps.Clone(p.makers)
+	maps.DeleteFunc(before.makers, func(id string, _ int64) bool { return p.isNew(id) })
+	two, notBefore := p.two(), before.GrantNotBefore()
 	for _, id := range p.people {
-		if _, known := p.since[id]; known {
+		if !p.isNew(id) {
 			continue
+		}
+		var came arrival
+		if p.twoSeen != 0 {
+			came = arrival{p.now, held[id].since(pair.Approve)}
+			if before.Vacant() || !held[id].byTwo(pair.Approve) {
+				came.notBefore = max(came.notBefore, notBefore)
+			}
 		}
 		p.since[id] = came
 		if err := tx.Exec(`INSERT INTO approver (workspace_id, pair, account_id, since, not_before) VALUES ($1, $2, $3, $4, $5)
@@ -233,38 +245,67 @@ func nullHours(hours *int64) any {
 	return *hours
 }
 
-// ExtendDemand makes a workspace demand a second person for longer, once, after the last one has gone. It returns until when, or 0 if
-// there is nothing to extend. The caller has locked the members.
+// ExtendDemand makes a workspace demand a second person for longer, once, after the last one has gone, and lets approvers whom one person
+// has added count later, once each. It returns until when, or 0 if there is nothing to extend. The caller has locked the members.
 func ExtendDemand(tx *db.Tx, workspaceID string) (until int64, err error) {
 	held, err := peopleOf(tx.Q, workspaceID)
 	if err != nil {
 		return 0, err
 	}
+	hours := int64(0)
 	for _, pair := range Pairs() {
 		p, err := observe(tx, pair, workspaceID, held)
 		if err != nil {
 			return 0, err
 		}
-		if !p.Extendable() {
-			continue
+		if hours = p.DemandHours(); p.Extendable() {
+			until = max(until, p.DemandEnds()+Extension.Milliseconds())
 		}
-		if until == 0 {
-			err = tx.Exec(`UPDATE member_role SET not_before = not_before + $2 WHERE workspace_id = $1 AND not_before > $3`,
-				workspaceID, Extension.Milliseconds(), p.now)
+	}
+	if until != 0 {
+		err = tx.Exec(`UPDATE receiving_policy SET extended_at = $2 WHERE workspace_id = $1`, workspaceID, tx.Now())
+	}
+	if err != nil {
+		return 0, err
+	}
+	if _, extendable, err := GrantedAlone(tx.Q, workspaceID, hours, tx.Now()); err != nil || until == 0 && !extendable {
+		return 0, err
+	}
+	for _, table := range [][2]string{{"member_role", "granted_at"}, {"approver", "since"}} {
+		if err := tx.Exec(`UPDATE `+table[0]+` SET not_before = not_before + $2 WHERE workspace_id = $1 AND not_before > $3 AND not_before <= `+table[1]+` + $4`,
+			workspaceID, Extension.Milliseconds(), tx.Now(), hours*time.Hour.Milliseconds()); err != nil {
+			return 0, err
 		}
+	}
+	granted, _, err := GrantedAlone(tx.Q, workspaceID, hours, tx.Now())
+	return max(until, granted), err
+}
+
+// GrantedAlone returns when the last approver counts whom one person has added, or 0 if all of them do. They can be extended if one of
+// them was not: they count no later than hours after they were added.
+func GrantedAlone(q db.Q, workspaceID string, hours, now int64) (until int64, extendable bool, err error) {
+	note := func(since, notBefore int64) {
+		until, extendable = max(until, notBefore), extendable || notBefore <= since+hours*time.Hour.Milliseconds()
+	}
+	err = q.Each(func(r db.Rows) error {
+		note(r.Int(0), r.Int(1))
+		return nil
+	}, `SELECT since, not_before FROM approver WHERE workspace_id = $1 AND not_before > $2 AND gone_at IS NULL`, workspaceID, now)
+	if err != nil {
+		return 0, false, err
+	}
+	roles, err := db.Collect(q, func(r db.Rows) heldRole { return heldRole{key: r.Text(0), grantedAt: r.Int(1), notBefore: r.Int(2)} },
+		`SELECT role, granted_at, not_before FROM member_role WHERE workspace_id = $1 AND not_before > $2`, workspaceID, now)
+	for _, one := range roles { // also of who has not accepted an invitation yet
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
-		until = max(until, p.DemandEnds()+Extension.Milliseconds())
-		if err := tx.Exec(`UPDATE approver SET not_before = not_before + $3 WHERE workspace_id = $1 AND pair = $2 AND not_before > $4`,
-			workspaceID, pair.name, Extension.Milliseconds(), p.now); err != nil {
-			return 0, err
+		var role Role
+		if role, _, err = FindRole(q, workspaceID, one.key); role.Permissions.Has(ReceivingApprove) || role.Permissions.Has(PayoutsApprove) {
+			note(one.grantedAt, one.notBefore)
 		}
 	}
-	if until == 0 {
-		return 0, nil
-	}
-	return until, tx.Exec(`UPDATE receiving_policy SET extended_at = $2 WHERE workspace_id = $1`, workspaceID, tx.Now())
+	return until, extendable, err
 }
 
 // Former returns the people who may approve in a workspace or could while there last were two, and the owners of its organization.

@@ -145,9 +145,11 @@ func policyAnswer(q db.Q, workspaceID string, now int64) (api.ReceivingPolicy, e
 	if p.Demanded() {
 		answer.Persons = 2
 	}
-	if answer.DemandedUntil, answer.Extendable, err = vacancyOf(q, workspaceID, now); err != nil {
+	v, err := vacancyOf(q, workspaceID, now)
+	if err != nil {
 		return answer, err
 	}
+	answer.DemandedUntil, answer.Extendable = v.Until, v.Extendable
 	if p.Suspended() {
 		answer.Suspended = &api.SuspendedPolicy{ReceivingApproval: p.Stored.Approval, ReceivingCoolingHours: p.Stored.Hours, SecondPersonHours: p.Stored.Demand}
 	}

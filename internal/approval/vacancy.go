@@ -78,8 +78,8 @@ type ExtendInput struct {
 	ID string `path:"id"`
 }
 
-// Extend makes a workspace demand a second person for longer, once, after the last one has gone. Those who may approve there may do
-// that, and the owners of its organization, who need not be members.
+// Extend makes a workspace demand a second person for longer, once, after the last one has gone, and lets an approver whom one person
+// has added count later, once. Those who may approve there may do that, and the owners of its organization, who need not be members.
 func (s *Service) Extend(ctx context.Context, by db.Caller, in ExtendInput) (api.SecondPersonExtended, error) {
 	if err := s.mayExtend(ctx, by, in.ID); err != nil {
 		return api.SecondPersonExtended{}, err
@@ -95,7 +95,8 @@ func (s *Service) Extend(ctx context.Context, by db.Caller, in ExtendInput) (api
 			out.DemandedUntil, err = access.ExtendDemand(tx, in.ID)
 		}
 		if err == nil && out.DemandedUntil == 0 {
-			out.DemandedUntil, err = vacantUntil(tx, in.ID)
+			v, err := vacancyOf(tx.Q, in.ID, tx.Now())
+			out.DemandedUntil = max(v.Until, v.CountsFrom)
 			return out, audit.None("there was nothing to extend"), err
 		}
 		out.Extended = true
@@ -125,17 +126,19 @@ func (s *Service) mayExtend(ctx context.Context, by db.Caller, workspaceID strin
 	return err
 }
 
-// Vacancy is a workspace that demands a second person though the last one has gone.
+// Vacancy is a workspace that demands a second person though the last one has gone, or where one person has added an approver because no
+// other one could agree.
 type Vacancy struct {
 	WorkspaceID, Workspace string
-	Until                  int64
-	Extendable             bool // by the caller
+	Until                  int64 // when the demand ends; 0 if there is a second person
+	CountsFrom             int64 // from when on the last approver counts whom one person has added; 0 if there is none
+	Extendable             bool  // by the caller
 }
 
 // maxVacancies bounds how many workspaces of an organization are looked at.
 const maxVacancies = 500
 
-// Vacancies lists a workspace of the caller if it has lost its last second person, and for an owner all those of its organization.
+// Vacancies lists a workspace of the caller if it is one, and for an owner all those of its organization.
 func (s *Service) Vacancies(ctx context.Context, by db.Caller, workspaceID string) (list []Vacancy, err error) {
 	held, err := s.authority.Permissions(ctx, by.Actor, workspaceID)
 	if err != nil {
@@ -162,10 +165,9 @@ func (s *Service) Vacancies(ctx context.Context, by db.Caller, workspaceID strin
 			if here := one.WorkspaceID == workspaceID; !here && !owner || here && !held.Has(access.WSRead) && !owner {
 				continue
 			}
-			one.Until, one.Extendable, err = vacancyOf(q, one.WorkspaceID, s.db.Now())
-			one.Extendable = one.Extendable && (owner || approves)
-			if one.Until != 0 {
-				list = append(list, one)
+			var v Vacancy
+			if v, err = vacancyOf(q, one.WorkspaceID, s.db.Now()); v.Until != 0 || v.CountsFrom != 0 {
+				list = append(list, Vacancy{one.WorkspaceID, one.Workspace, v.Until, v.CountsFrom, v.Extendable && (owner || approves)})
 			}
 		}
 		return err
@@ -183,9 +185,9 @@ func (s *Service) TellVacancies(ctx context.Context) error {
 			if appointed != "" {
 				return false, audit.None("a mail changes nothing"), s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Appointed = appointed })
 			}
-			until, err := vacantUntil(tx, workspaceID)
-			if err == nil && until != 0 {
-				err = s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Until = time.UnixMilli(until) })
+			v, err := vacancyOf(tx.Q, workspaceID, tx.Now())
+			if err == nil && v.Until != 0 {
+				err = s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Until = time.UnixMilli(v.Until) })
 			}
 			return false, audit.None("a mail changes nothing"), err
 		})
@@ -195,33 +197,25 @@ func (s *Service) TellVacancies(ctx context.Context) error {
 	}
 }
 
-// vacantUntil returns until when a workspace demands a second person without having one, or 0.
-func vacantUntil(tx *db.Tx, workspaceID string) (until int64, err error) {
-	until, _, err = vacancyOf(tx.Q, workspaceID, tx.Now())
-	return until, err
-}
-
-// vacancyOf is vacantUntil that also reports whether it can be extended.
-func vacancyOf(q db.Q, workspaceID string, now int64) (until int64, extendable bool, err error) {
+// vacancyOf returns whether a workspace is without a second person, for somebody who may extend that.
+func vacancyOf(q db.Q, workspaceID string, now int64) (v Vacancy, err error) {
+	var p access.SecondPerson
 	for _, pair := range access.Pairs() {
-		p, err := access.FindSecondPerson(q, pair, workspaceID, now)
-		if err != nil {
-			return 0, false, err
+		if p, err = access.FindSecondPerson(q, pair, workspaceID, now); err != nil {
+			return v, err
 		}
 		if p.Vacant() {
-			until, extendable = max(until, p.DemandEnds()), extendable || p.Extendable()
+			v.Until, v.Extendable = max(v.Until, p.DemandEnds()), v.Extendable || p.Extendable()
 		}
 	}
-	return until, extendable, nil
+	from, extendable, err := access.GrantedAlone(q, workspaceID, p.DemandHours(), now)
+	v.CountsFrom, v.Extendable = from, v.Extendable || extendable
+	return v, err
 }
 
 // AnnounceGrant mails the approvers and owners of a workspace, those who could approve until lately included, that someone was given
-// something by which they can approve, without a second person.
-func (s *Service) AnnounceGrant(tx *db.Tx, workspaceID, by, what string) error {
-	until, err := vacantUntil(tx, workspaceID)
-	if err != nil {
-		return err
-	}
+// something by which they can approve, without a second person, and until when it does not count.
+func (s *Service) AnnounceGrant(tx *db.Tx, workspaceID, by, what string, until int64) error {
 	return s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Until, m.GrantedBy, m.Granted = time.UnixMilli(until), by, what })
 }
 

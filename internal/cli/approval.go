@@ -29,7 +29,7 @@ approval is for exactly what was shown. Some take several people.`,
   bursar approvals show apr_01jd2s1t3v5w7x9y1z3a5b7c9d
   bursar approvals approve apr_01jd2s1t3v5w7x9y1z3a5b7c9d --verification "called Ada"
   bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d --flag shared_account`,
-	}, newApprovalsList(r), newApprovalsShow(r), newApprovalsLines(r), newApprovalsApprove(r), newApprovalsReject(r), newApprovalsWithdraw(r), newApprovalsPolicy(r))
+	}, newApprovalsList(r), newApprovalsShow(r), newApprovalsLines(r), newApprovalsApprove(r), newApprovalsReject(r), newApprovalsWithdraw(r), newApprovalsPolicy(r), newApprovalsExtend(r))
 }
 
 func newApprovalsList(r *remote) *cobra.Command {
@@ -294,6 +294,47 @@ What protects less waits for a second person, where there is one.`,
 	completeWords(c, "approval", policies)
 	_ = c.RegisterFlagCompletionFunc("second-person-hours", cobra.NoFileCompletions)
 	_ = c.RegisterFlagCompletionFunc("cooling-hours", cobra.NoFileCompletions)
+	f.Bind(c, false)
+	return r.inWorkspace(c)
+}
+
+func newApprovalsExtend(r *remote) *cobra.Command {
+	var f term.Format
+	c := &cobra.Command{
+		Use: "extend [WORKSPACE-ID]", Short: "Extend by 72 hours how long changes need a second person",
+		Long: `Extend by 72 hours how long changes need a second person after the last one
+has gone, or how long an approver does not count whom one person has added
+because no one else could agree. Approvers and owners of the organization can
+do that, once. An owner who is not a member gives the id of the workspace.`,
+		Example: `  bursar approvals extend
+  bursar approvals extend ws_01jd2m8k3vq7w5x9y0z1a2b3c4`,
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(c *cobra.Command, args []string) error {
+			s, err := r.connect()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				w, err := r.currentWorkspace(c.Context(), s)
+				if err != nil {
+					return err
+				}
+				args = []string{w.ID}
+			}
+			done, err := s.Approvals.ExtendSecondPerson(c.Context(), args[0])
+			if err != nil {
+				return fmt.Errorf("extend how long changes need a second person: %w", err)
+			}
+			text := "There is nothing to extend."
+			if done.Extended {
+				text = "Extended by 72 hours, until " + localTime(done.DemandedUntil) + "."
+			}
+			if err := r.say("%s", text); err != nil {
+				return err
+			}
+			return f.Write(r.terminal, done, nothing)
+		},
+	}
 	f.Bind(c, false)
 	return r.inWorkspace(c)
 }

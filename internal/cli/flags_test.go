@@ -97,6 +97,7 @@ var flagsOf = map[string][]string{
 
 	"approvals":                     nil,
 	"approvals approve":             {"digest", "jq", "json", "leave-out", "verification"},
+	"approvals extend":              {"jq", "json", "workspace"},
 	"approvals lines":               {"all", "csv", "flag", "jq", "json", "limit", "raw", "wide"},
 	"approvals list":                {"all", "csv", "jq", "json", "limit", "raw", "state", "wide", "workspace"},
 	"approvals policy":              {"approval", "cooling-hours", "jq", "json", "second-person-hours", "workspace"},

@@ -251,3 +251,30 @@ func TestManyAreApprovedInTheConsole(t *testing.T) {
 	page.WaitText("Rejected 1.")
 	page.WaitText("Nothing waits")
 }
+
+// Without mail, whoever can extend how long a new approver does not count sees it on the home page.
+func TestHomeOffersToExtendTheWaitOfWhomTheOnlyApproverAdded(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := browse(t, n, adminEmail)
+	x := n.FirstTenant(t)
+	maker := x.Member("disbursement_manager")
+	added := x.Member("viewer")
+	other := browse(t, n, maker.Email())
+	if got := admin.get(room(n, "")); strings.Contains(got.body, "Extend by 72 hours") {
+		t.Error("there is something to extend")
+	}
+	x.Owner.Post(x.Path("/roles"), servertest.Body{"user_id": added.UserID, "role": "disbursement_authorizer"}).OK()
+	if got := admin.get(room(n, "")); !strings.Contains(got.body, "One person added an approver") || !strings.Contains(got.body, "Extend by 72 hours") {
+		t.Errorf("the home page says %s", got.body)
+	}
+	if got := other.get(room(n, "")); strings.Contains(got.body, "One person added an approver") {
+		t.Error("who cannot extend it sees it")
+	}
+	if got := admin.post(room(n, "/approvals/second-person"), "workspace_id", n.First.WorkspaceID); !strings.Contains(got.body, "Extended by 72 hours.") {
+		t.Errorf("answered %d: %s", got.status, got.body)
+	}
+	if got := admin.get(room(n, "")); strings.Contains(got.body, "Extend by 72 hours") {
+		t.Error("it can be extended again")
+	}
+}

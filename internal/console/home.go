@@ -3,9 +3,11 @@ package console
 import (
 	"cmp"
 	"net/url"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/directory"
 	"bursar/internal/workspace"
@@ -46,7 +48,8 @@ const recentRows = 10
 // see stay empty.
 type homePage struct {
 	Stats     []stat
-	Steps     []step // until all are done or the visitor dismisses them
+	Vacancies []approval.Vacancy // that the visitor can extend
+	Steps     []step             // until all are done or the visitor dismisses them
 	Attention []attentionItem
 	Recent    []homeRow
 	Chart     *chart // nil if the visitor may not read the audit log
@@ -77,6 +80,11 @@ func newHomeRow(v *visit, row api.AuditEntry) homeRow {
 
 func (c *Console) home(v *visit) error {
 	page := homePage{Roleless: v.held == 0}
+	vacancies, err := v.vacancies()
+	if err != nil {
+		return err
+	}
+	page.Vacancies = slices.DeleteFunc(vacancies, func(one approval.Vacancy) bool { return !one.Extendable })
 	members, err := c.homeMembers(v)
 	if err != nil {
 		return err

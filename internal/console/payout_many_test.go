@@ -254,11 +254,11 @@ func TestWhoeverApprovesHearsHowManyOthersMust(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	_, method := payee(t, n, "Ada Lovelace", "1234567890")
-	n.Admin(t).Post("/v2/approval-rules", servertest.Body{"workspace_id": n.First.WorkspaceID, "approvals": 3}).Created()
 	for _, email := range []string{"second@example.com", "third@example.com", "fourth@example.com"} {
 		n.Member(t, email, "disbursement_authorizer")
 	}
 	n.FirstTenant(t).EverybodyCounts()
+	n.Admin(t).Post("/v2/approval-rules", servertest.Body{"workspace_id": n.First.WorkspaceID, "approvals": 3}).Created()
 	id := paid(t, n, method, 150050)
 	page := open(t, n, "second@example.com", "/approvals")
 	page.WaitText("0 of 3 approvals")

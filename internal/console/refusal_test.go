@@ -34,6 +34,7 @@ func refusedForms(t *testing.T, n *servertest.Node) map[string]refusedForm {
 	account := source(t, n)
 	pays := admin.Post("/v2/payout-requests", servertest.Body{"source_account_id": account, "currency": "PHP", "amount_cents": 100, "status": "draft",
 		"settlement_account": servertest.Body{"bank_account_name": "Ada", "bank_account_number": "1234567890", "bank_code": bpi}}).Created().Text("id")
+	n.FirstTenant(t).Staff("disbursement_authorizer", 2)
 	rule := admin.Post("/v2/approval-rules", servertest.Body{"workspace_id": n.First.WorkspaceID, "approvals": 2}).Created().Text("id")
 	limit := admin.Post("/v2/limits", servertest.Body{"workspace_id": n.First.WorkspaceID, "per": "day", "amount_cents": 100}).Created().Text("id")
 	return map[string]refusedForm{

@@ -125,6 +125,7 @@ func TestOnePayeeIsLimitedFromTheirPage(t *testing.T) {
 func TestAnAuditorReadsTheRulesAndChangesNone(t *testing.T) {
 	t.Parallel()
 	n := start(t)
+	n.FirstTenant(t).Staff("disbursement_authorizer", 3)
 	n.Admin(t).Post("/v2/approval-rules", servertest.Body{"workspace_id": n.First.WorkspaceID, "approvals": 3}).Created()
 	auditor := browse(t, n, member(t, n, "auditor"))
 	body := auditor.get(room(n, "/rules")).body

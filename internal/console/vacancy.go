@@ -4,7 +4,7 @@ import (
 	"bursar/internal/approval"
 )
 
-// vacancies lists where the last second person has gone, for the visitor's workspace and, for an owner, its organization.
+// vacancies lists where the last second person has gone, or one person has added an approver, for the visitor's workspace and, for an owner, its organization.
 func (v *visit) vacancies() ([]approval.Vacancy, error) {
 	return v.console.Approvals.Vacancies(v.R.Context(), v.Caller, v.workspace.ID)
 }

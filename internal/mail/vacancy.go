@@ -21,8 +21,8 @@ func (v Vacancy) Message() Message {
 	rest := "Until " + moment(v.Until) + " changes need a second person all the same. After that, one person can make them alone."
 	if v.Granted != "" {
 		subject = "An approver was added without a second person"
-		what = plainName(v.GrantedBy) + " has granted " + plainName(v.Granted) + " in " + workspace + ", where no one else was left to agree."
-		rest = "It counts from " + moment(v.Until) + "."
+		what = plainName(v.GrantedBy) + " has granted " + plainName(v.Granted) + " in " + workspace + ", where no one else could agree."
+		rest = "It does not count before " + moment(v.Until) + "."
 	}
 	if v.Appointed != "" {
 		subject = "The operator has appointed an approver"

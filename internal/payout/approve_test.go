@@ -350,6 +350,7 @@ func TestARetriedPayoutNeedsNoOtherApprovalWhileTheOldOneHolds(t *testing.T) {
 		state(maker, id, "pending")
 		fail(t, n, id, "BANK_UNAVAILABLE")
 		// A rule that demands more than was given does not let the old approval suffice.
+		x.Staff("disbursement_authorizer", 1)
 		maker.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2}).Created()
 		maker.Post(payouts+"/"+id+"/retry", nil).OK()
 		state(maker, id, "initiated")

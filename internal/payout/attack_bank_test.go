@@ -137,7 +137,7 @@ func TestNothingOfAnotherTenantsPayoutsIsThere(t *testing.T) {
 		account := x.Account(100_000)
 		id := x.Sent(number("9011"))
 		batch := x.Owner.Post(batches, batch(account, 1_000)).Created().Text("id")
-		rule := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1}).Created().Text("id")
+		rule := storedRule(t, x, body{"approvals": 1})
 		limit := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": 1}).Created().Text("id")
 		for _, path := range []string{
 			payouts + "/" + id, payouts + "/" + id + "?reveal=true", payouts + "/" + id + "/receipt", payouts + "?workspace_id=" + x.WorkspaceID,

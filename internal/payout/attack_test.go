@@ -131,6 +131,7 @@ func TestLettingKeysApproveWaitsForAnotherPerson(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		second := n.Person(t, g.Member("admin"))
+		g.Staff("disbursement_authorizer", 2)
 		people, _ := g.rule(body{"approvals": 1})
 		keys, waits := g.rule(body{"approvals": 3, "keys_may_approve": true})
 		if waits == "" {
@@ -155,11 +156,11 @@ func TestLettingKeysApproveWaitsForAnotherPerson(t *testing.T) {
 func TestKeysApproveOnlyWhereAllRulesLetThem(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
-		g.rule(body{"approvals": 2, "keys_may_approve": true})
+		storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true})
 		g.expect("alone", g.need("acc", "instapay", 100), "2 keys")
 		g.rule(body{"approvals": 0, "rail": "instapay"})
 		g.expect("beside a rule that demands nothing", g.need("acc", "instapay", 100), "2 keys")
-		g.rule(body{"approvals": 1, "rail": "instapay", "above_cents": 50})
+		storedRule(t, g.Tenant, body{"approvals": 1, "rail": "instapay", "above_cents": 50})
 		g.expect("beside a rule that demands a person", g.need("acc", "instapay", 100), "2")
 		g.expect("where that does not match", g.need("acc", "instapay", 50), "2 keys")
 	})
@@ -285,6 +286,10 @@ func TestATransferDoesNotBringMoneyUnderWeakerRules(t *testing.T) {
 						if at, is := one["account_id"].(int); is {
 							one["account_id"] = accounts[at]
 							defer func() { one["account_id"] = at }() // for the other engine
+						}
+						if path == "/v2/approval-rules" {
+							storedRule(t, x, one)
+							continue
 						}
 						one["workspace_id"] = x.WorkspaceID
 						x.Owner.Post(path, one).Created()

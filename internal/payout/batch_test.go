@@ -203,7 +203,7 @@ func TestManySmallPayoutsDoNotGetAroundARule(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(1_000_000)
-		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "above_cents": 50_000, "approvals": 1}).Created()
+		storedRule(t, x, body{"above_cents": 50_000, "approvals": 1})
 		state(x.Owner, pay(x.Owner, account, 50_000), "pending")
 		state(x.Owner, pay(x.Owner, account, 50_001), "initiated")
 		var b api.PayoutBatch
@@ -287,7 +287,7 @@ func TestARehearsalKnowsTheLimitsOfTheWorkspace(t *testing.T) {
 			}
 		})
 		// Whoever makes it hears it, and not only whoever approves it at last.
-		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1}).Created()
+		storedRule(t, x, body{"approvals": 1})
 		x.Owner.Post(payouts, request(account, 40_001)).Fails(422, "LIMIT_EXCEEDED")
 	})
 }

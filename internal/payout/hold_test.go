@@ -169,6 +169,7 @@ func TestARuleIsComparedWithWhatWasApprovedAndNotWithColumns(t *testing.T) {
 			servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 				x, maker, second := n.Pair(t)
 				x.Define("cfo", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve")
+				x.Staff("cfo", 1)
 				b := batchOf(maker, x.Account(100_000), onRail("instapay", 10_000), onRail("instapay", 10_000))
 				second.Approve(b.ApprovalID).OK()
 				n.Clock.Advance(time.Second)
@@ -189,6 +190,7 @@ func TestARuleOfOneRailIsComparedWithWhatABatchPaysByThatRail(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 				x, maker, second := n.Pair(t)
+				x.Staff("disbursement_authorizer", 1)
 				b := batchOf(maker, x.Account(100_000), onRail("instapay", 15_000), onRail("instapay", 15_000), onRail("pesonet", 10_000))
 				second.Approve(b.ApprovalID).OK()
 				n.Clock.Advance(time.Second)

@@ -98,6 +98,7 @@ func TestAHeldPayoutIsCancelledByItsRequesterOrByRejectingIt(t *testing.T) {
 func TestAStricterRuleByAmountHoldsAWholeBatch(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
+		x.Staff("disbursement_authorizer", 1)
 		account := x.Account(100_000)
 		var b api.PayoutBatch
 		maker.Post(batches, body{"source_account_id": account, "currency": "PHP", "payouts": []body{
@@ -187,6 +188,7 @@ func TestARuleIsStricterFromWhenItIsInForce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		x.Define("cfo", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve")
+		x.Staff("cfo", 2)
 		account := x.Account(100_000)
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "admin", "above_cents": 1}).Created()
 		waits := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2, "role": "cfo", "above_cents": 1}).Created().Text("approval_id")
@@ -203,6 +205,7 @@ func TestARuleThatDemandsAnotherRoleIsStricter(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		x.Define("cfo", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve")
+		x.Staff("cfo", 1)
 		id := pay(maker, x.Account(100_000), 10_000)
 		approve(second, id).OK()
 		n.Clock.Advance(time.Second)

@@ -14,8 +14,8 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 		g := newGuarded(t, n)
 		account := g.Account(1_000_000)
 		free, _ := g.rule(body{"approvals": 0, "up_to_cents": 5_000})
-		byKeys, _ := g.rule(body{"approvals": 2, "keys_may_approve": true, "above_cents": 50_000})
-		strict, _ := g.rule(body{"approvals": 1, "above_cents": 20_000})
+		byKeys := storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true, "above_cents": 50_000})
+		strict := storedRule(t, g.Tenant, body{"approvals": 1, "above_cents": 20_000})
 		g.expect("alone", g.need(account, "instapay", 100), "0")
 		g.expect("alone, by the rule for keys", g.need(account, "instapay", 60_000), "2")
 		before := pay(g.Owner, account, 5_000)
@@ -59,8 +59,9 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 func TestASuspendedRuleThatStillGuardsEndsAfterAnotherPersonApproves(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
-		byKeys, _ := g.rule(body{"approvals": 2, "keys_may_approve": true, "role": "disbursement_authorizer"})
+		byKeys := storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true, "role": "disbursement_authorizer"})
 		second := n.Person(t, g.Member("admin"))
+		g.Staff("admin", 2)
 		g.expect("suspended", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
 		replacement, waits := g.rule(body{"approvals": 3, "role": "admin"})
 		g.expect("with the replacement requested", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
@@ -74,6 +75,7 @@ func TestASuspendedRuleThatStillGuardsEndsAfterAnotherPersonApproves(t *testing.
 		if removal.Text("status") != "suspended" || removal.Text("approval_id") == "" {
 			t.Fatalf("the removal does not wait: %s", removal.Body)
 		}
+		g.expect("repeated", g.Owner.Delete("/v2/approval-rules/"+byKeys).OK().Text("approval_id"), removal.Text("approval_id"))
 		g.expect("the confirmation", second.Get("/v1/approvals/"+confirmation).OK().Text("state"), "void")
 		g.expect("while the removal waits", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
 		second.Approve(removal.Text("approval_id")).OK()

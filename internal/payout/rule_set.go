@@ -31,7 +31,7 @@ func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (we
 		}, "approval rules", workspaceID, access.ModeOf(by.Actor))
 }
 
-// CreateRule makes a rule. One that demands less than what holds without it, or that may take the place
+// CreateRule makes a rule that people can satisfy. One that demands less than what holds without it, or that may take the place
 // of a rule of another role, waits for approval.
 func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Made[api.ApprovalRule], error) {
 	var none web.Made[api.ApprovalRule]
@@ -50,6 +50,9 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 		}
 		if err == nil {
 			u.Currency, err = r.checkRule(tx.Q, u)
+		}
+		if err == nil {
+			err = checkPeople(tx.Q, u, all, people)
 		}
 		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: workspaceID, ResourceID: u.ID, Description: "Set the rule: " + ruleText(u.ApprovalRuleTerms)}
 		own := demand(u.ApprovalRuleTerms)
@@ -148,17 +151,18 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 		u := all[at].ApprovalRule
 		event := audit.Event{Action: audit.PayoutRuleRemoved, WorkspaceID: u.WorkspaceID, ResourceID: u.ID, Description: "Removed the rule: " + ruleText(u.ApprovalRuleTerms)}
 		if u.ApprovalID != "" {
-			if all[at].holds() {
-				return u, audit.None("its removal waits already"), nil
+			waits, err := r.approvals.FindSame(tx.Q, ruleKind, u.WorkspaceID, u.ID, removal(u))
+			if err != nil || waits != "" {
+				return u, audit.None("its removal waits already"), err
 			}
 			if _, err := r.approvals.Void(tx, by, u.ID, "the rule was given up"); err != nil {
 				return api.ApprovalRule{}, event, err
 			}
 		}
-		event.Changes = ruleChange{Rule: u, Remove: true}.changes()
+		event.Changes = removal(u).changes()
 		if u.ApprovalID = ""; all[at].guards() && loosened(all, at, people) {
 			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
-				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u, Remove: true}})
+				SubjectID: u.ID, Version: 1, Payload: removal(u)})
 			if err != nil {
 				return api.ApprovalRule{}, event, err
 			}
@@ -253,6 +257,15 @@ func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err erro
 	return currency, err
 }
 
+// stillPossible demands that people can satisfy a rule that is approved now, beside those that were made meanwhile.
+func (r *Rules) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
+	all, people, err := r.lockedRules(tx, u.WorkspaceID)
+	if err == nil {
+		err = checkPeople(tx.Q, u, slices.DeleteFunc(all, func(one rule) bool { return one.ID == u.ID }), people)
+	}
+	return fault.Instead(err, fault.Validation, fault.New(fault.ApprovalChanged, "no longer are there enough people who could approve by this rule: reject it"))
+}
+
 func orNull(n *int64) any {
 	if n == nil {
 		return nil
@@ -268,6 +281,12 @@ type ruleChange struct {
 	Rule    api.ApprovalRule `json:"rule"`
 	Remove  bool             `json:"remove"`
 	Confirm bool             `json:"confirm,omitzero"`
+}
+
+// removal is the change that ends a rule, whatever it waits for.
+func removal(u api.ApprovalRule) ruleChange {
+	u.ApprovalID, u.Status, u.SuspendedBecause = "", "", ""
+	return ruleChange{Rule: u, Remove: true}
 }
 
 func (c ruleChange) changes() audit.Changes {
@@ -299,6 +318,11 @@ func (r *Rules) ruleKind() approval.Kind {
 			var c ruleChange
 			if err := a.Payload(&c); err != nil {
 				return nil, "", err
+			}
+			if !c.Remove && !c.Confirm {
+				if err := r.stillPossible(tx, c.Rule); err != nil {
+					return nil, "", err
+				}
 			}
 			change := tx.Row(`UPDATE payout_rule SET status = 'active', approval_id = NULL, active_at = $3 WHERE id = $1 AND approval_id = $2 RETURNING id`, c.Rule.ID, a.ID, tx.Now())
 			if c.Confirm {

@@ -20,6 +20,7 @@ type summed struct {
 func newSummed(t *testing.T, n *servertest.Node, rule body) *summed {
 	t.Helper()
 	x, maker, second := n.Pair(t)
+	x.Staff("disbursement_authorizer", 1)
 	s := &summed{x, maker, second, x.Account(100_000_000)}
 	second.Approve(s.rule(body{"approvals": 0, "up_to_cents": 1_000_000}).Text("approval_id")).OK()
 	if waits := s.rule(rule).Text("approval_id"); waits != "" {

@@ -111,6 +111,25 @@ func (g *guarded) rule(terms body) (id, waits string) {
 	return made.Text("id"), made.Text("approval_id")
 }
 
+// storedRule stores a rule of a workspace of one person that others would have to satisfy, as if they had been there when it was made.
+func storedRule(t testing.TB, x *servertest.Tenant, terms body) (id string) {
+	t.Helper()
+	text := func(name string) string { s, _ := terms[name].(string); return s }
+	keys, _ := terms["keys_may_approve"].(bool)
+	_, err := db.Write(t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		id = tx.NewID("rul")
+		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: x.WorkspaceID, ResourceID: id, Description: "Set a rule"}
+		return struct{}{}, event, tx.Exec(`INSERT INTO payout_rule (id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, created_at, active_at,
+				mode, per, each_of, alone)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'active', $11, $11, 'both', 'payout', '', $10)`,
+			id, x.WorkspaceID, text("account_id"), text("rail"), text("client_id"), terms["above_cents"], terms["up_to_cents"], terms["approvals"], text("role"), keys, tx.Now())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 func TestWithoutRulesTwoPeopleMakeAnApproval(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
@@ -138,10 +157,14 @@ func TestTheMostDemandingRuleHolds(t *testing.T) {
 		}
 		robot := db.Caller{Actor: audit.Actor{Type: audit.Client, ID: id}}
 		g.rule(body{"approvals": 0, "client_id": id, "up_to_cents": 5_000})
-		g.rule(body{"approvals": 1, "above_cents": 1_000, "keys_may_approve": true})
-		g.rule(body{"approvals": 1, "above_cents": 10_000, "role": "disbursement_authorizer"})
-		g.rule(body{"approvals": 2, "account_id": account, "rail": "pesonet"})
-		g.rule(body{"approvals": 3, "above_cents": 100_000, "up_to_cents": 200_000})
+		for _, terms := range []body{
+			{"approvals": 1, "above_cents": 1_000, "keys_may_approve": true},
+			{"approvals": 1, "above_cents": 10_000, "role": "disbursement_authorizer"},
+			{"approvals": 2, "account_id": account, "rail": "pesonet"},
+			{"approvals": 3, "above_cents": 100_000, "up_to_cents": 200_000},
+		} {
+			storedRule(t, g.Tenant, terms)
+		}
 		for _, c := range []struct {
 			account, rail string
 			amount        int64
@@ -178,6 +201,7 @@ func TestALooserRuleWaitsForAnotherPerson(t *testing.T) {
 		g := newGuarded(t, n)
 		second := n.Person(t, g.Member("admin"))
 		g.expect("without rules", g.need("acc", "instapay", 100), "1")
+		g.Staff("disbursement_authorizer", 1)
 		tight, waits := g.rule(body{"approvals": 2})
 		g.expect("a tighter rule waits for", waits, "")
 		g.expect("at once", g.need("acc", "instapay", 100), "2")
@@ -237,6 +261,8 @@ func TestARuleThatMayTakeThePlaceOfAnotherRoleWaitsForAnotherPerson(t *testing.T
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		second := n.Person(t, g.Member("admin"))
+		g.Staff("disbursement_authorizer", 2)
+		g.Staff("admin", 2)
 		g.rule(body{"approvals": 1, "role": "disbursement_authorizer"})
 		_, waits := g.rule(body{"approvals": 2, "rail": "instapay"})
 		g.expect("more approvals wait for", waits, "")
@@ -283,6 +309,7 @@ func TestARuleForAClientIsSuspendedWhenSomebodyElseHasItsSecret(t *testing.T) {
 func TestARuleNamesWhatIsThere(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
+		g.Staff("disbursement_authorizer", 1)
 		foreign := newAccount(t, n, n.Tenant(t))
 		post := func(terms body) *servertest.Answer {
 			terms["workspace_id"] = g.WorkspaceID
@@ -315,6 +342,7 @@ func TestARuleTellsItsAmountsInTheCurrencyThatTheyAreMeantIn(t *testing.T) {
 	}
 	n := servertest.Start(t, dbtest.SQLite(t), func(c *config.Serve) { c.Rails = file })
 	x := n.Tenant(t)
+	x.Staff("disbursement_authorizer", 1)
 	yen := x.Owner.Post("/v2/accounts", body{"workspace_id": x.WorkspaceID, "name": "Yen", "currency": "JPY"}).Created().Text("id")
 	for _, c := range []struct {
 		about    body

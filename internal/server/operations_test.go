@@ -133,9 +133,9 @@ func operations() []operation {
 		{"POST /v1/approvals/{id}/withdraw", "ws.receiving.write", anApproval(nil)},
 
 		{"GET /v2/approval-rules", "ws.payouts.read", inQuery},
-		{"POST /v2/approval-rules", "ws.write", inBody(body{"approvals": 2})},
-		{"POST /v2/approval-rules/{id}/confirm", "ws.write", aGuard("/v2/approval-rules", body{"approvals": 1})},
-		{"DELETE /v2/approval-rules/{id}", "ws.write", aGuard("/v2/approval-rules", body{"approvals": 1})},
+		{"POST /v2/approval-rules", "ws.write", staffed(inBody(body{"approvals": 2}))},
+		{"POST /v2/approval-rules/{id}/confirm", "ws.write", staffed(aGuard("/v2/approval-rules", body{"approvals": 1}))},
+		{"DELETE /v2/approval-rules/{id}", "ws.write", staffed(aGuard("/v2/approval-rules", body{"approvals": 1}))},
 		{"GET /v2/limits", "ws.payouts.read", inQuery},
 		{"POST /v2/limits", "ws.write", aLimit},
 		{"DELETE /v2/limits/{id}", "ws.write", aGuard("/v2/limits", body{"per": "day", "amount_cents": 100_000_000})},
@@ -350,6 +350,14 @@ func aGuard(path string, content body) ask {
 		full := maps.Clone(content)
 		full["workspace_id"] = x.WorkspaceID
 		return request{args: []string{x.Owner.Post(path, full).OK().Text("id")}}
+	}
+}
+
+// staffed asks in a workspace that has people for a rule of payouts.
+func staffed(of ask) ask {
+	return func(x *servertest.Tenant, by *servertest.Client) request {
+		x.Staff("disbursement_authorizer", 2)
+		return of(x, by)
 	}
 }
 

@@ -91,6 +91,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	w.begin("rules that one person alone has made")
 	suspended, alone := rule(body{"approvals": 2}).Text("id"), w.node.Tenant(w.t)
 	own := alone.Owner.Post("/v2/approval-rules", body{"workspace_id": alone.WorkspaceID, "approvals": 0}).OK().Text("id")
+	alone.Owner.Post("/v2/approval-rules", body{"workspace_id": alone.WorkspaceID, "approvals": 1}).Invalid("approvals")
 	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (ledger.Account, audit.Event, error) {
 		for _, one := range []string{suspended, own} {
 			if err := tx.Exec(`UPDATE payout_rule SET alone = TRUE, active_at = 1 WHERE id = $1`, one); err != nil {

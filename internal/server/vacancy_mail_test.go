@@ -60,3 +60,29 @@ func TestApproversAndOwnersAreMailedAboutAMissingSecondPerson(t *testing.T) {
 		}
 	})
 }
+
+// The only approver, beside someone who requests, adds another one.
+func TestApproversAndOwnersAreMailedWhomTheOnlyApproverAdds(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x := n.Tenant(t)
+		owner := x.Member("disbursement_manager")
+		x.Owner.Post("/v1/organizations/"+x.OrganizationID+"/owners", body{"user_id": owner.UserID}).OK()
+		added := x.Member("viewer")
+		x.Owner.Post(x.Path("/roles"), body{"user_id": added.UserID, "role": "disbursement_authorizer"}).OK()
+		want := []string{x.Owner.Email(), owner.Email()}
+		var to []string
+		for read := 0; len(to) < len(want); read++ {
+			if m := box.Wait(t, read+1)[read]; m.Subject == "An approver was added without a second person" {
+				to = append(to, m.To...)
+				if !strings.Contains(m.Text, "extend the time by 72 hours") {
+					t.Errorf("the mail says %s", m.Text)
+				}
+			}
+		}
+		slices.Sort(to)
+		slices.Sort(want)
+		if !slices.Equal(to, want) {
+			t.Errorf("it went to %v, want %v", to, want)
+		}
+	})
+}

@@ -97,16 +97,16 @@ func showGrant(a approval.Approval, _ bool) (string, []api.ApprovalField, error)
 }
 
 // secondPersonFor returns the pair whose second person has to agree to a grant, and false if there is none: the grant includes no
-// permission to approve and is of no role that a rule names, or no one else who counts could agree. alone says that there is no one
-// left who could.
-func (s *Service) secondPersonFor(tx *db.Tx, by db.Caller, workspaceID, role string, given access.Set) (pair access.Pair, needed, alone bool, err error) {
+// permission to approve and is of no role that a rule names, or no one else who counts could agree. until is when it counts if there is
+// no one left who could.
+func (s *Service) secondPersonFor(tx *db.Tx, by db.Caller, workspaceID, role string, given access.Set) (pair access.Pair, needed bool, until int64, err error) {
 	named, err := namedByRule(tx.Q, workspaceID, role)
 	if err != nil {
-		return pair, false, false, err
+		return pair, false, 0, err
 	}
 	involved, err := approval.Involved(tx.Q, by.Actor)
 	if err != nil {
-		return pair, false, false, err
+		return pair, false, 0, err
 	}
 	involved = append(involved, by.Behind...)
 	for _, one := range []access.Pair{access.Payouts, access.Receiving} {
@@ -115,25 +115,25 @@ func (s *Service) secondPersonFor(tx *db.Tx, by db.Caller, workspaceID, role str
 		}
 		people, err := access.ObserveSecondPerson(tx, one, workspaceID)
 		if err != nil {
-			return pair, false, false, err
+			return pair, false, 0, err
 		}
 		if people.OtherCounts(involved...) {
-			return one, true, false, nil
+			return one, true, 0, nil
 		}
-		alone = alone || people.Vacant()
+		until = max(until, people.GrantNotBefore())
 	}
-	return pair, false, alone, nil
+	return pair, false, until, nil
 }
 
 // hold stores a grant that needs a second person and returns its approval, with the event. Without one the id is "". The same grant
 // that waits already is not stored again.
 func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string, given access.Set, g grant) (waits string, event audit.Event, err error) {
-	pair, needed, alone, err := s.secondPersonFor(tx, by, workspaceID, g.Role, given)
+	pair, needed, until, err := s.secondPersonFor(tx, by, workspaceID, g.Role, given)
 	switch {
 	case err != nil:
 		return "", event, err
-	case alone:
-		return "", event, s.approvals.AnnounceGrant(tx, workspaceID, by.Name, g.of())
+	case until != 0:
+		return "", event, s.approvals.AnnounceGrant(tx, workspaceID, by.Name, g.of(), until)
 	case !needed:
 		return "", event, nil
 	}
@@ -190,19 +190,26 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	if _, lacks := held.Lacks(need); lacks || !exists || !shown {
 		return nil, "", fault.New(fault.ApprovalChanged, "the role has changed since, or whoever asked for this may no longer grant it: reject it, then ask again")
 	}
+	now := tx.Now()
+	people, err := access.FindSecondPerson(tx.Q, s.approvals.Kind(a.Kind).Pair, a.WorkspaceID, now)
+	if err != nil {
+		return nil, "", err
+	}
 	var event audit.Event
 	switch {
 	case g.Define != nil:
 		in := DefineRoleInput{ID: a.WorkspaceID, Role: g.Role, RoleDefine: *g.Define, set: access.ParseSet(g.Permissions)}
 		_, event, err = s.saveRole(tx, in, role, true)
-		return event.Changes, g.of(), err
 	case g.MemberID == "":
 		_, event, err = s.addMember(tx, by, AddMemberInput{ID: a.WorkspaceID, MemberAdd: api.MemberAdd{Email: g.Email, Role: g.Role}}, s.links.Mails())
 	default:
 		_, event, err = s.assign(tx, by, AssignInput{ID: a.WorkspaceID, RoleAssign: api.RoleAssign{UserID: g.MemberID, Role: g.Role}})
 	}
-	if err == nil {
+	if err == nil && g.Define == nil {
 		err = confirmGrant(tx, a.WorkspaceID, g)
+	}
+	if err == nil && people.Counts(a.Maker.ID, "", now) {
+		err = access.CountAfterWait(tx, a.WorkspaceID, g.Role, now)
 	}
 	return event.Changes, g.of(), err
 }

@@ -231,7 +231,9 @@ func TestNobodyGivesThemselvesTheRoleThatARuleNames(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, ada, bob := n.Pair(t)
 		x.Define("cfo", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+		x.Give(bob, "cfo") // or nobody could satisfy the rule
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "cfo"}).OK()
+		x.Owner.Delete(x.Path("/roles/" + bob.UserID + "/cfo")).OK()
 		requested := n.DB.Now()
 
 		id := waits(bob.Post(x.Path("/roles"), body{"user_id": bob.UserID, "role": "cfo"}))
