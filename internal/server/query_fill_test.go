@@ -292,8 +292,8 @@ func (c *town) credentials() {
 		}
 		return []any{fmt.Sprintf("C%05d", i), secret(i), "login", "", "192.0.2.1", "", status, account, c.now, later}
 	})
-	c.insert("idempotency", "id, fingerprint, status, answer, created_at", c.many.others, func(i int) []any {
-		return []any{secret(i), secret(i), 200, "answer", c.now - int64(i)}
+	c.insert("idempotency", "id, status, answer, created_at", c.many.others, func(i int) []any {
+		return []any{secret(i), 200, "answer", c.now - int64(i)}
 	})
 	c.insert("passkey", "id, account_id, credential_id, name, credential, created_at", c.many.others, func(i int) []any {
 		return []any{fmt.Sprintf("psk_%d", i), c.accounts[i], secret(i), "Passkey", "{}", c.now}
