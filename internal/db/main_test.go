@@ -75,5 +75,6 @@ func each(tx *db.Tx, sql string, args ...any) error {
 
 const (
 	insertOrganization = `INSERT INTO organization (id, name, slug, created_at) VALUES ($1, $1, $1, 0)`
-	insertWorkspace    = `INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at) VALUES ($1, 1, 'org_1', $1, $1, 0, 0)`
+	insertWorkspace    = `INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at)
+		VALUES ($1, 1, 'org_1', $1, $1, 0, 0)`
 )

@@ -109,7 +109,8 @@ func TestAnUpgradeThatFailedIsRepeated(t *testing.T) {
 		d := store.Open(t)
 		before := migrations(t, d)
 		broken := next(store)
-		broken.Migrations.(fstest.MapFS)["0002_next."+store.Engine+".sql"] = &fstest.MapFile{Data: []byte(`CREATE INDEX setting_note ON nowhere (note);`)}
+		failing := &fstest.MapFile{Data: []byte(`CREATE INDEX setting_note ON nowhere (note);`)}
+		broken.Migrations.(fstest.MapFS)["0002_next."+store.Engine+".sql"] = failing
 		for range 2 {
 			if err := upgrade(t, broken); err == nil || !strings.Contains(err.Error(), "apply migration 0002_next") {
 				t.Errorf("the upgrade: %v", err)
@@ -151,7 +152,9 @@ func TestAStoreOfAnEarlierBuildIsRefused(t *testing.T) {
 		store.LooksEarlier(t, d)
 		before := migrations(t, d)
 		for name, change := range map[string]func(c *db.Config){
-			"open": func(*db.Config) {}, "as it is": func(c *db.Config) { c.AsIs = true }, "the next version": func(c *db.Config) { *c = next(store) },
+			"open":             func(*db.Config) {},
+			"as it is":         func(c *db.Config) { c.AsIs = true },
+			"the next version": func(c *db.Config) { *c = next(store) },
 		} {
 			config := store.Config
 			change(&config)
