@@ -59,7 +59,7 @@ func (s *Service) open(a row) (Approval, error) {
 	if err := json.Unmarshal(text, &sealed); err != nil {
 		return a.Approval, fmt.Errorf("read what the approval %s is for: %w", a.ID, err)
 	}
-	if d := sealed.Demand; d != nil { // older ones have none
+	if d := sealed.Demand; d != nil { // what a lost key has sealed has none
 		a.needed, a.role, a.keysMay, a.involved, a.Maker = d.Needed, d.Role, d.KeysMay, d.Involved, d.Maker
 	}
 	return a.Approval, nil

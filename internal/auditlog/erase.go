@@ -92,7 +92,7 @@ func logOf(ctx context.Context, d *db.DB, id string) (log ownLog, err error) {
 // narrow makes a condition about a row one that an index has.
 func (k streamKey) narrow(sql *db.Statement) {
 	if k.workspace == 0 {
-		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the migration 0020
+		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the index audit_log_outside
 	} else {
 		sql.Add(` AND workspace_number = `, k.workspace)
 	}

@@ -153,7 +153,7 @@ func (f filter) newest(below string, take int) *db.Statement {
 		// named it: belongs compares the workspace instead.
 		workspaceID = f.value
 	case f.column == "":
-		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the migration 0020
+		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the index audit_log_outside
 	default:
 		workspaceID = f.value
 		sql.Add(` AND workspace_number = `, f.workspace)

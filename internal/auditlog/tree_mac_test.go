@@ -87,30 +87,3 @@ func TestNothingIsSignedThatWasMadeWithoutTheKey(t *testing.T) {
 		})
 	}
 }
-
-func TestATreeOfBeforeIsAuthenticatedByItsCheckpoint(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		file := filepath.Join(t.TempDir(), "audit.key")
-		n := servertest.Start(t, store, servertest.AuditKey(file))
-		x := n.Tenant(t)
-		n.SequenceAudit(t)
-		if err := n.Server.AuditSigner().Publish(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		signed, _ := checkpoint(t, n)
-		_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-			return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE audit_tree SET mac = ''`)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		after := servertest.Start(t, store, servertest.AuditKey(file))
-		write(t, after, x, 1)
-		after.Clock.Advance(1e11)
-		after.SequenceAudit(t)
-		if newest, _ := checkpoint(t, after); newest.Size <= signed.Size {
-			t.Errorf("the log stays at %v", newest)
-		}
-	})
-}

@@ -2,6 +2,7 @@ package backup_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"os"
@@ -292,11 +293,11 @@ func TestAMoveWantsTheStoreForItself(t *testing.T) {
 	})
 }
 
-// older makes a store as the program before this one has left it.
+// older makes a store as the program before the next version has left it.
 func older(t *testing.T, s dbtest.Store) {
 	t.Helper()
 	config := s.Config
-	config.Schema = "0050_archive"
+	config.Migrations = nil
 	d, err := db.Open(t.Context(), config)
 	if err == nil {
 		err = d.Close()
@@ -325,7 +326,7 @@ func schemaOf(t *testing.T, s dbtest.Store) string {
 			t.Fatal(err)
 		}
 		return sameStore
-	case strings.Contains(err.Error(), "the store lacks migration 0051"):
+	case strings.Contains(err.Error(), "the store lacks migration 0002_next"):
 		return olderStore
 	}
 	return err.Error()
@@ -333,6 +334,7 @@ func schemaOf(t *testing.T, s dbtest.Store) string {
 
 func TestComparingChangesNeither(t *testing.T) {
 	both(t, func(t *testing.T, from, to dbtest.Store) {
+		from.Config.Migrations, to.Config.Migrations = dbtest.NextVersion(), dbtest.NextVersion()
 		from.Open(t)
 		compare := func(a, b dbtest.Store, want string) {
 			t.Helper()
@@ -346,8 +348,8 @@ func TestComparingChangesNeither(t *testing.T) {
 			t.Errorf("the empty place has %s", got)
 		}
 		older(t, to)
-		compare(from, to, "the store lacks migration 0051")
-		compare(to, from, "the store lacks migration 0051")
+		compare(from, to, "the store lacks migration 0002_next")
+		compare(to, from, "the store lacks migration 0002_next")
 		if got := schemaOf(t, to); got != olderStore {
 			t.Errorf("the store of an older program is %s", got)
 		}
@@ -356,6 +358,7 @@ func TestComparingChangesNeither(t *testing.T) {
 
 func TestARefusedMoveLeavesBothStoresAsTheyWere(t *testing.T) {
 	both(t, func(t *testing.T, from, to dbtest.Store) {
+		from.Config.Migrations, to.Config.Migrations = dbtest.NextVersion(), dbtest.NextVersion()
 		refused := func(from, to dbtest.Store, want, source, target string) {
 			t.Helper()
 			if _, err := backup.Move(t.Context(), place(from), place(to), nil); err == nil || !strings.Contains(err.Error(), want) {
@@ -369,7 +372,7 @@ func TestARefusedMoveLeavesBothStoresAsTheyWere(t *testing.T) {
 			}
 		}
 		older(t, from)
-		refused(from, to, "the store lacks migration 0051", olderStore, noStore)
+		refused(from, to, "the store lacks migration 0002_next", olderStore, noStore)
 		from.Open(t)
 		for name, marked := range map[string]string{"elsewhere": "is marked as moved", place(to).Name: "there is no store"} {
 			mark(t, from, func(b *db.Bulk) error { return b.SetMark(db.Moved, name) })
@@ -377,7 +380,7 @@ func TestARefusedMoveLeavesBothStoresAsTheyWere(t *testing.T) {
 		}
 		mark(t, from, (*db.Bulk).ClearMark)
 		older(t, to)
-		refused(from, to, "the store lacks migration 0051", sameStore, olderStore)
+		refused(from, to, "the store lacks migration 0002_next", sameStore, olderStore)
 		to.Open(t)
 		mark(t, from, func(b *db.Bulk) error { return b.SetMark(db.Moved, place(to).Name) })
 		refused(from, to, "the target is empty", sameStore, sameStore)
@@ -494,35 +497,70 @@ func TestAPlainArchiveIsRefusedInPlaceOfAnEncryptedOne(t *testing.T) {
 	}
 }
 
-func TestAnArchiveOfAnOlderProgramIsBroughtUpToDate(t *testing.T) {
-	old, err := db.Open(t.Context(), db.Config{Dir: t.TempDir(), Schema: "0050_archive"})
+// archive writes an archive of a store without encryption.
+func archive(t *testing.T, config db.Config) (file string) {
+	t.Helper()
+	d, err := db.Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "store.bursar")
-	_, err = backup.WriteFile(t.Context(), old, db.Caller{}, file, backup.Keys{Plain: true}, nil)
-	if err := errors.Join(err, old.Close()); err != nil {
+	file = filepath.Join(t.TempDir(), "store.bursar")
+	_, err = backup.WriteFile(t.Context(), d, db.Caller{}, file, backup.Keys{Plain: true}, nil)
+	if err := errors.Join(err, d.Close()); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+func restore(t *testing.T, file string, to dbtest.Store) error {
+	t.Helper()
+	from, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	_, err = backup.Restore(t.Context(), db.Caller{}, from, backup.Keys{}, place(to), nil)
+	return err
+}
+
+func TestAnArchiveOfAnOlderProgramIsBroughtUpToDate(t *testing.T) {
+	file := archive(t, db.Config{Dir: t.TempDir()})
 	dbtest.EachEmpty(t, func(t *testing.T, to dbtest.Store) {
-		if to.Engine == "sqlite" {
-			to.Config.Dir = t.TempDir()
-		}
-		archive, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer archive.Close()
-		if _, err := backup.Restore(t.Context(), db.Caller{}, archive, backup.Keys{}, place(to), nil); err != nil {
+		to.Config.Migrations = dbtest.NextVersion()
+		if err := restore(t, file, to); err != nil {
 			t.Fatal(err)
 		}
 		var got string
-		err = to.Open(t).Read(t.Context(), func(q db.Q) (err error) {
+		err := to.Open(t).Read(t.Context(), func(q db.Q) (err error) {
 			got, err = q.Schema()
 			return err
 		})
-		if want, _ := db.Schema(); err != nil || got != want {
-			t.Errorf("the restored store has migration %s of %s, %v", got, want, err)
+		if err != nil || got != "0002_next" {
+			t.Errorf("the restored store has migration %s, %v", got, err)
+		}
+	})
+}
+
+func TestAnArchiveOfANewerProgramOrAnEarlierBuildIsRefused(t *testing.T) {
+	newer := archive(t, db.Config{Dir: t.TempDir(), Migrations: dbtest.NextVersion()})
+	earlier := filepath.Join(t.TempDir(), "earlier.bursar")
+	var packed bytes.Buffer
+	begin := gzip.NewWriter(&packed)
+	_, err := begin.Write([]byte("bursar archive 1\n\x02{}"))
+	if err := errors.Join(err, begin.Close(), os.WriteFile(earlier, packed.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	dbtest.EachEmpty(t, func(t *testing.T, to dbtest.Store) {
+		for file, want := range map[string]string{
+			newer:   "the archive has migration 0002_next, which this program does not know: use a newer bursar",
+			earlier: "the archive was made by a build before 1.0.0-rc.1, which this one cannot open: start with an empty store",
+		} {
+			if err := restore(t, file, to); err == nil || err.Error() != want {
+				t.Errorf("got %v", err)
+			}
+		}
+		if got := schemaOf(t, to); got != noStore {
+			t.Errorf("the target has %s", got)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func Restore(ctx context.Context, by db.Caller, from io.Reader, keys Keys, to Pl
 	if err != nil {
 		return done, err
 	}
-	known, err := db.Schema()
+	known, err := to.Config.LastMigration()
 	if err != nil {
 		return done, err
 	}

@@ -12,8 +12,11 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// form is the first line of a stream.
-const form = "bursar archive 1\n"
+// form is the first line of a stream, and earlierForm that of builds before the schema had its first version.
+const (
+	form        = "bursar archive 2\n"
+	earlierForm = "bursar archive 1\n"
+)
 
 // maxPart bounds how much of a stream is read at once. A row is far smaller: chunks of imports are the
 // largest ones.
@@ -173,10 +176,13 @@ func openStream(from io.Reader) (*stream, error) {
 	if _, err := io.ReadFull(s.in, first); err != nil {
 		return nil, damaged(err)
 	}
-	if string(first) != form {
-		return nil, errors.New("the file is no archive of a store, or one of a newer bursar")
+	switch string(first) {
+	case form:
+		return s, s.readJSON(&s.Header)
+	case earlierForm:
+		return nil, engine.EarlierBuild("archive")
 	}
-	return s, s.readJSON(&s.Header)
+	return nil, errors.New("the file is no archive of a store, or one of a newer bursar")
 }
 
 // damaged says that a stream ends too early, unless there is another reason why it cannot be read.

@@ -206,7 +206,7 @@ work while servers run.`,
 				}
 				if err == nil && !found && missing == nil {
 					err = s.db.Read(c.Context(), func(q db.Q) error {
-						deleted, err := ledger.HasCodes(q)
+						deleted, err := ledger.HasTransactions(q)
 						if deleted {
 							report.Mismatches = append(report.Mismatches, ledger.Mismatch{Problem: payout.ErrNoIntegrity.Error()})
 						}

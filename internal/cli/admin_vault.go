@@ -47,7 +47,6 @@ func vaultStatus(s vault.Status) string {
 	}{
 		{s.OldMaster, "data keys are wrapped by an earlier vault key: run 'bursar admin vault rotate' to go on"},
 		{s.Waiting, "values are sealed with a retired data key: run 'bursar admin vault reseal' to go on"},
-		{s.Clear, "values are in clear: the next start of a server seals them"},
 	} {
 		if left.count > 0 {
 			fmt.Fprintf(&out, "Left         %d %s\n", left.count, left.text)

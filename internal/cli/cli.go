@@ -95,7 +95,7 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
   bursar directory list --type person
   bursar directory import people.csv --dry-run
   bursar payouts create --to "Ada Lovelace" --amount 1,500.00`,
-		Version:       version(),
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },

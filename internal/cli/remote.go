@@ -142,7 +142,7 @@ func (r *remote) target(p *profile.Profile) (string, *profile.Context, error) {
 }
 
 func newClient(url string, c profile.Credential, options ...client.Option) (*client.Client, error) {
-	options = append(options, client.WithUserAgent("bursar/"+version()))
+	options = append(options, client.WithUserAgent("bursar/"+version))
 	switch {
 	case c.APIKey != "":
 		options = append(options, client.WithAPIKey(c.APIKey))

@@ -10,6 +10,9 @@ import (
 	"bursar/internal/cli/term"
 )
 
+// version is that of the program. CHANGELOG.md says what it brings.
+const version = "1.0.0-rc.1"
+
 // build describes the program.
 type build struct {
 	Version  string `json:"version"`
@@ -20,12 +23,11 @@ type build struct {
 }
 
 func readBuild() build {
-	b := build{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
 	}
-	b.Version = info.Main.Version
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":
@@ -35,15 +37,6 @@ func readBuild() build {
 		}
 	}
 	return b
-}
-
-// version returns the version of the module, or the commit of a development build.
-func version() string {
-	b := readBuild()
-	if b.Version == "(devel)" && b.Commit != "" {
-		return "devel " + b.Commit
-	}
-	return b.Version
 }
 
 func newVersion(t Terminal) *cobra.Command {

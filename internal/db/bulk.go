@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,16 +116,6 @@ func (q Q) EachRow(d *DB, t Table, fn func(row []byte) error) error {
 func (q Q) Schema() (name string, err error) {
 	_, err = q.Row(`SELECT max(name) FROM schema_migration`).Scan(&name)
 	return name, err
-}
-
-// Schema returns the last migration that this program knows.
-func Schema() (string, error) {
-	all, err := sqliteDialect().migrations()
-	more, err2 := postgresDialect().migrations()
-	if err := errors.Join(err, err2); err != nil {
-		return "", err
-	}
-	return max(all[len(all)-1].Name, more[len(more)-1].Name), nil
 }
 
 // Engine names the engine of the store.

@@ -46,6 +46,9 @@ type Config struct {
 	// Schema is the last migration that is applied; empty for all of them.
 	Schema string
 
+	// Migrations are the files of the schema; nil for those of the program. Tests add a version to them.
+	Migrations fs.FS
+
 	// AsIs applies no migration, and refuses a store that has not exactly those that would be applied.
 	AsIs bool
 
@@ -122,19 +125,29 @@ func open(ctx context.Context, c Config) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted := func(migration string) bool { return c.Schema == "" || migration <= c.Schema }
-	if c.AsIs {
-		err = d.checkSchema(ctx, wanted)
-	} else if err = d.migrate(ctx, wanted); err != nil {
-		err = fmt.Errorf("bring the schema up to date: %w", err)
-	}
-	if err != nil {
+	if err := d.prepareSchema(ctx, c); err != nil {
 		return nil, errors.Join(err, d.engine.Close())
 	}
 	if c.Trace != nil {
 		d.engine = tracedEngine{d.engine, c.Trace}
 	}
 	return d, nil
+}
+
+// prepareSchema brings the schema up to date, or checks that it is.
+func (d *DB) prepareSchema(ctx context.Context, c Config) error {
+	all, err := c.migrations(d.dialect)
+	if err != nil {
+		return err
+	}
+	if c.AsIs {
+		return d.checkSchema(ctx, all)
+	}
+	err = d.engine.Migrate(ctx, all, d.Now())
+	if err != nil && !errors.Is(err, ErrEarlierBuild) {
+		err = fmt.Errorf("bring the schema up to date: %w", err)
+	}
+	return err
 }
 
 func (d *DB) openPostgres(ctx context.Context, c Config) (engine.Engine, error) {
@@ -182,12 +195,6 @@ func (d *DB) ReadList(ctx context.Context, fn func(q Q) error) error {
 
 // Lists tells who serves lists. It is nil if there is no replica.
 func (d *DB) Lists() *engine.Lists { return d.lists }
-
-// Rewrite stores tables anew, so that the files of the store no longer have what was
-// deleted from them. Nobody can use the tables meanwhile.
-func (d *DB) Rewrite(ctx context.Context, tables ...string) error {
-	return d.engine.Rewrite(ctx, tables)
-}
 
 // Ping checks that the store answers.
 func (d *DB) Ping(ctx context.Context) error {

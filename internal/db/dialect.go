@@ -8,7 +8,7 @@ import (
 )
 
 // dialect is what SQLite and PostgreSQL spell differently. Everything of the kind
-// is in this file and in the migrations.
+// is in this file and in the schema.
 type dialect struct {
 	name   string                   // of the engine, in names of migrations
 	schema func(text string) string // translates a migration that both engines share
@@ -92,13 +92,13 @@ func postgresDialect() dialect {
 }
 
 func sqliteSchema(text string) string {
-	return strings.NewReplacer("{without rowid}", "WITHOUT ROWID", "{bytes}", "BLOB").Replace(text)
+	return strings.NewReplacer("{without rowid}", "WITHOUT ROWID", "{bytes}", "BLOB", "{uuid}", "BLOB", " {nulls first}", "").Replace(text)
 }
 
 // postgresSchema gives all text the bytewise order that SQLite has.
 func postgresSchema(text string) string {
-	text = strings.NewReplacer("{without rowid}", "", "{bytes}", "BYTEA").Replace(text)
-	for _, end := range []string{" NOT NULL", " PRIMARY KEY", " REFERENCES", ",", ";", "\n"} {
+	text = strings.NewReplacer(" {without rowid}", "", "{bytes}", "BYTEA", "{uuid}", "UUID", "{nulls first}", "NULLS FIRST").Replace(text)
+	for _, end := range []string{" NOT NULL", " PRIMARY KEY", " REFERENCES", " UNIQUE", ",", ";", "\n"} {
 		text = strings.ReplaceAll(text, " TEXT"+end, ` TEXT COLLATE "C"`+end)
 	}
 	return text

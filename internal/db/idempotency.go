@@ -134,10 +134,9 @@ func (d *DB) Claim(k *IdempotencyKey) (done func(), err error) {
 // IDEMPOTENCY_CONFLICT if the key was used for another request, and nil if the
 // key is new.
 func (k *IdempotencyKey) Lookup(q Q, now int64) error {
-	var fingerprint, answer string
+	var answer string
 	var status, created int64
-	found, err := q.Row(`SELECT fingerprint, status, answer, created_at FROM idempotency WHERE id = $1`, k.id).
-		Scan(&fingerprint, &status, &answer, &created)
+	found, err := q.Row(`SELECT status, answer, created_at FROM idempotency WHERE id = $1`, k.id).Scan(&status, &answer, &created)
 	k.expired = found && created <= now-idempotencyLifetime.Milliseconds()
 	if err != nil || !found || k.expired {
 		return err
@@ -146,16 +145,13 @@ func (k *IdempotencyKey) Lookup(q Q, now int64) error {
 	if err != nil {
 		return err
 	}
-	if len(body) < storedDigits && fingerprint == "" {
+	if len(body) < storedDigits {
 		return errMalformed
 	}
-	if fingerprint == "" { // else the record is of before, and has it beside the answer
-		fingerprint, body = string(body[:storedDigits]), body[storedDigits:]
-	}
-	if subtle.ConstantTimeCompare([]byte(fingerprint), []byte(k.fingerprint)) != 1 {
+	if subtle.ConstantTimeCompare(body[:storedDigits], []byte(k.fingerprint)) != 1 {
 		return fault.New(fault.IdempotencyConflict, "this idempotency key was used for a different request")
 	}
-	return &Replay{Status: int(status), Body: body}
+	return &Replay{Status: int(status), Body: body[storedDigits:]}
 }
 
 // Answered looks for a stored answer, as Lookup does.
@@ -193,11 +189,6 @@ func (k *IdempotencyKey) open(answer string) ([]byte, error) {
 			if seal, err = answerSeal(secret, k.own); err != nil {
 				return nil, err
 			}
-		}
-	} else if k.secret != 0 { // the record is of before
-		var err error
-		if seal, err = answerSeal(nil, k.own); err != nil {
-			return nil, err
 		}
 	}
 	sealed, err := base64.StdEncoding.DecodeString(text)
@@ -242,13 +233,13 @@ func (k *IdempotencyKey) store(tx *Tx, out any) error {
 			return err
 		}
 	}
-	tx.answers = append(tx.answers, []any{k.id, "", status, answer, now})
+	tx.answers = append(tx.answers, []any{k.id, status, answer, now})
 	return nil
 }
 
 const (
-	insertAnswer = `INSERT INTO idempotency (id, fingerprint, status, answer, created_at) VALUES `
-	answerValues = `($1, $2, $3, $4, $5)`
+	insertAnswer = `INSERT INTO idempotency (id, status, answer, created_at) VALUES `
+	answerValues = `($1, $2, $3, $4)`
 )
 
 // DeleteExpiredIdempotencyKeys deletes some of the idempotency records that are

@@ -62,3 +62,19 @@ func auditRows(t testing.TB, d *db.DB) int {
 }
 
 var errOnPurpose = errors.New("on purpose")
+
+// each runs a statement with every argument.
+func each(tx *db.Tx, sql string, args ...any) error {
+	for _, arg := range args {
+		if err := tx.Exec(sql, arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const (
+	insertOrganization = `INSERT INTO organization (id, name, slug, created_at) VALUES ($1, $1, $1, 0)`
+	insertWorkspace    = `INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at)
+		VALUES ($1, 1, 'org_1', $1, $1, 0, 0)`
+)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,26 +16,46 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-func (d *DB) migrate(ctx context.Context, wanted func(name string) bool) error {
-	all, err := d.dialect.migrations()
+// Migrations returns the files of the schema.
+func Migrations() fs.FS {
+	files, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
-		return err
+		panic(err) // only for a malformed name
 	}
-	all = slices.DeleteFunc(all, func(m engine.Migration) bool { return !wanted(m.Name) })
-	return d.engine.Migrate(ctx, all, d.Now())
+	return files
+}
+
+// migrations lists the migrations that a store of this configuration has.
+func (c Config) migrations(d dialect) ([]engine.Migration, error) {
+	files := c.Migrations
+	if files == nil {
+		files = Migrations()
+	}
+	all, err := d.migrations(files)
+	return slices.DeleteFunc(all, func(m engine.Migration) bool { return c.Schema != "" && m.Name > c.Schema }), err
+}
+
+// LastMigration returns the last migration that a store of this configuration has.
+func (c Config) LastMigration() (string, error) {
+	all, err := c.migrations(sqliteDialect())
+	more, err2 := c.migrations(postgresDialect())
+	if err := errors.Join(err, err2); err != nil {
+		return "", err
+	}
+	return max(all[len(all)-1].Name, more[len(more)-1].Name), nil
 }
 
 // ErrNoStore is that nobody has made a store in a database yet.
 var ErrNoStore = errors.New("there is no store: it has no tables of Bursar")
 
-// checkSchema refuses a store that migrate would change, or refuse.
-func (d *DB) checkSchema(ctx context.Context, wanted func(name string) bool) error {
-	all, err := d.dialect.migrations()
-	if err != nil {
-		return err
-	}
-	isStore, applied := false, map[string]bool{}
-	err = d.Read(ctx, func(q Q) error {
+// ErrEarlierBuild is for a store that was made before the schema had its first version.
+var ErrEarlierBuild = engine.ErrEarlierBuild
+
+// checkSchema refuses a store that Migrate would change, or refuse.
+func (d *DB) checkSchema(ctx context.Context, all []engine.Migration) error {
+	isStore := false
+	var applied []string
+	err := d.Read(ctx, func(q Q) error {
 		err := q.Each(func(r Rows) error {
 			isStore = isStore || r.Text(0) == "schema_migration"
 			return nil
@@ -42,10 +63,8 @@ func (d *DB) checkSchema(ctx context.Context, wanted func(name string) bool) err
 		if err != nil || !isStore {
 			return err
 		}
-		return q.Each(func(r Rows) error {
-			applied[r.Text(0)] = true
-			return nil
-		}, `SELECT name FROM schema_migration`)
+		applied, err = Collect(q, func(r Rows) string { return r.Text(0) }, `SELECT name FROM schema_migration ORDER BY name`)
+		return err
 	})
 	switch {
 	case err != nil:
@@ -53,49 +72,40 @@ func (d *DB) checkSchema(ctx context.Context, wanted func(name string) bool) err
 	case !isStore:
 		return ErrNoStore
 	}
+	if err := engine.RefuseMigrations(applied, all); err != nil {
+		return err
+	}
 	for _, m := range all {
-		if !wanted(m.Name) {
-			continue
-		}
-		if !applied[m.Name] {
+		if !slices.Contains(applied, m.Name) {
 			return fmt.Errorf("the store lacks migration %s, as an older bursar has left it: use that one, or bring the store up to date with 'bursar serve'", m.Name)
 		}
-		delete(applied, m.Name)
-	}
-	for name := range applied {
-		return engine.UnknownMigration(name)
 	}
 	return nil
 }
 
-// migrations lists the migrations of an engine in order. A file NNNN_name.sql is
-// for both engines, NNNN_name.ENGINE.sql for one.
-func (d dialect) migrations() ([]engine.Migration, error) {
-	files, err := fs.Glob(migrationFiles, "migrations/*.sql")
+// migrations lists the migrations of an engine in order. A file NNNN_name.sql is for both engines, and NNNN_name.ENGINE.sql for one.
+// Where there are both, they are one migration, and that of the engine comes last.
+func (d dialect) migrations(files fs.FS) (list []engine.Migration, err error) {
+	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
 		return nil, fmt.Errorf("list migrations: %w", err)
 	}
-	var list []engine.Migration
-	for _, file := range files {
-		name := strings.TrimSuffix(strings.TrimPrefix(file, "migrations/"), ".sql")
-		if base, only, ok := strings.Cut(name, "."); ok {
-			if only != d.name {
+	texts := map[string]string{}
+	for _, suffix := range []string{".sql", "." + d.name + ".sql"} {
+		for _, file := range names {
+			name, ok := strings.CutSuffix(file, suffix)
+			if !ok || strings.Contains(name, ".") {
 				continue
 			}
-			name = base
+			text, err := fs.ReadFile(files, file)
+			if err != nil {
+				return nil, fmt.Errorf("read migration %s: %w", name, err)
+			}
+			texts[name] += d.schema(string(text))
 		}
-		text, err := migrationFiles.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("read migration %s: %w", name, err)
-		}
-		step := engine.Migration{Name: name, SQL: d.schema(string(text))}
-		switch name {
-		case "0035_label_key":
-			step.Then = fillLabelKeys
-		case "0039_name_key":
-			step.Then = fillNameKeys
-		}
-		list = append(list, step)
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		list = append(list, engine.Migration{Name: name, SQL: texts[name]})
 	}
 	return list, nil
 }

@@ -2,12 +2,14 @@ package db_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
-	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 )
@@ -37,26 +39,32 @@ func TestOpeningAgainMigratesNothing(t *testing.T) {
 	})
 }
 
+// openAtOnce opens a store from many nodes at once, each of which writes something.
+func openAtOnce(t *testing.T, config db.Config) {
+	t.Helper()
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			d, err := db.Open(context.Background(), config)
+			if err != nil {
+				t.Errorf("open: %v", err)
+				return
+			}
+			if err := put(context.Background(), d, d.NewID("x")); err != nil {
+				t.Errorf("write: %v", err)
+			}
+			if err := d.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		})
+	}
+	all.Wait()
+}
+
 func TestManyNodesOpenANewStoreAtOnce(t *testing.T) {
 	for range 3 {
 		dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
-			var all sync.WaitGroup
-			for range 5 {
-				all.Go(func() {
-					d, err := db.Open(context.Background(), store.Config)
-					if err != nil {
-						t.Errorf("open: %v", err)
-						return
-					}
-					if err := put(context.Background(), d, d.NewID("x")); err != nil {
-						t.Errorf("write: %v", err)
-					}
-					if err := d.Close(); err != nil {
-						t.Errorf("close: %v", err)
-					}
-				})
-			}
-			all.Wait()
+			openAtOnce(t, store.Config)
 			if got := count(t, store.Open(t), countSettings); got != 5 {
 				t.Errorf("%d of 5 writes are there", got)
 			}
@@ -64,24 +72,98 @@ func TestManyNodesOpenANewStoreAtOnce(t *testing.T) {
 	}
 }
 
-func TestAStoreOfANewerProgramIsRefused(t *testing.T) {
-	dbtest.EachEmpty(t, func(t *testing.T, store dbtest.Store) {
+// next is the configuration of a store for an invented next version of the program.
+func next(store dbtest.Store) db.Config {
+	config := store.Config
+	config.Migrations = dbtest.NextVersion()
+	return config
+}
+
+// upgrade opens a store with a program, and closes it.
+func upgrade(t *testing.T, config db.Config) error {
+	t.Helper()
+	d, err := db.Open(t.Context(), config)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+func TestTheNextVersionIsAppliedOnceByManyNodes(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		mustPut(t, store.Open(t), "before")
+		openAtOnce(t, next(store))
+		store.Config = next(store)
 		d := store.Open(t)
-		err := change(t.Context(), d, audit.None("a test"), func(tx *db.Tx) error {
-			return tx.Exec(`INSERT INTO schema_migration (name, applied_at) VALUES ($1, $2)`, "9999_from_the_future", 1)
-		})
-		if err != nil {
+		if got := count(t, d, `SELECT count(*) FROM setting WHERE note = 'none'`); got != 6 {
+			t.Errorf("%d of 6 rows have the new column", got)
+		}
+		if got := migrations(t, d); len(got) != 2 || !strings.HasPrefix(got[0], "0001_schema") || !strings.HasPrefix(got[1], "0002_next") {
+			t.Errorf("the migrations are %q", got)
+		}
+	})
+}
+
+func TestAnUpgradeThatFailedIsRepeated(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		before := migrations(t, d)
+		broken := next(store)
+		failing := &fstest.MapFile{Data: []byte(`CREATE INDEX setting_note ON nowhere (note);`)}
+		broken.Migrations.(fstest.MapFS)["0002_next."+store.Engine+".sql"] = failing
+		for range 2 {
+			if err := upgrade(t, broken); err == nil || !strings.Contains(err.Error(), "apply migration 0002_next") {
+				t.Errorf("the upgrade: %v", err)
+			}
+		}
+		if after := migrations(t, d); !slices.Equal(before, after) {
+			t.Errorf("the failed upgrade has changed the migrations to %q", after)
+		}
+		mustPut(t, d, "still in use")
+		if err := errors.Join(upgrade(t, store.Config), upgrade(t, next(store))); err != nil {
+			t.Error(err)
+		}
+		if got := count(t, d, `SELECT count(*) FROM setting WHERE note = 'none'`); got != 1 {
+			t.Errorf("%d rows have the new column", got)
+		}
+	})
+}
+
+func TestAStoreOfANewerProgramIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		if err := upgrade(t, next(store)); err != nil {
 			t.Fatal(err)
 		}
 		before := migrations(t, d)
-		newer, err := db.Open(t.Context(), store.Config)
-		if err == nil {
-			t.Fatalf("a store of a newer program was opened: %v", newer.Close())
+		err := upgrade(t, store.Config)
+		if err == nil || !strings.Contains(err.Error(), "0002_next") || !strings.Contains(err.Error(), "newer bursar") {
+			t.Errorf("the refusal does not say why: %v", err)
 		}
-		if text := err.Error(); !strings.Contains(text, "9999_from_the_future") || !strings.Contains(text, "newer bursar") {
-			t.Errorf("the refusal does not say why: %s", text)
+		if after := migrations(t, d); !slices.Equal(before, after) {
+			t.Errorf("the refused store was changed from %v to %v", before, after)
 		}
-		if after := migrations(t, d); strings.Join(before, ",") != strings.Join(after, ",") {
+	})
+}
+
+func TestAStoreOfAnEarlierBuildIsRefused(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		d := store.Open(t)
+		store.LooksEarlier(t, d)
+		before := migrations(t, d)
+		for name, change := range map[string]func(c *db.Config){
+			"open":             func(*db.Config) {},
+			"as it is":         func(c *db.Config) { c.AsIs = true },
+			"the next version": func(c *db.Config) { *c = next(store) },
+		} {
+			config := store.Config
+			change(&config)
+			const want = "the store was made by a build before 1.0.0-rc.1, which this one cannot open: start with an empty store"
+			if err := upgrade(t, config); !errors.Is(err, db.ErrEarlierBuild) || err.Error() != want {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if after := migrations(t, d); !slices.Equal(before, after) {
 			t.Errorf("the refused store was changed from %v to %v", before, after)
 		}
 	})

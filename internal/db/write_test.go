@@ -81,7 +81,7 @@ func TestReadsWorkAfterARefusedChange(t *testing.T) {
 }
 
 func TestUniqueAndForeignKeyErrorsAreDifferent(t *testing.T) {
-	const insertWorkspace = `INSERT INTO workspace (id, organization_id, name, slug, member_version, created_at) VALUES ($1, $2, $3, $4, 0, 0)`
+	const insertWorkspace = `INSERT INTO workspace (id, number, organization_id, name, slug, member_version, created_at) VALUES ($1, 1, $2, $3, $4, 0, 0)`
 	cases := map[string]struct {
 		sql                string
 		args               []any

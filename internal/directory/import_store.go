@@ -37,8 +37,8 @@ type importOptions struct {
 	Match     string            `json:"match"`
 	OnMatch   string            `json:"on_match"`
 	DryRun    bool              `json:"dry_run,omitzero"`
-	// OnDuplicate is empty in imports from before it could be chosen.
-	OnDuplicate string `json:"on_duplicate,omitzero"`
+
+	OnDuplicate string `json:"on_duplicate,omitzero"` // empty for a bulk
 
 	Bulk *bulkOptions `json:"bulk,omitzero"` // of a bulk, which has nothing else
 	Hold bool         `json:"hold,omitzero"`

@@ -20,10 +20,9 @@ const methodKind = "receiving_method"
 
 // methodChange is what an approval of a receiving method is for.
 type methodChange struct {
-	EntryLabel string `json:"entry_label"`
-	// Entry is what else the payee was known by when it was asked for; older approvals lack it.
-	Entry      *knownBy            `json:"entry,omitempty"`
-	Why        string              `json:"why"` // added, changed, default, promoted, restored, merged or unmerged
+	EntryLabel string              `json:"entry_label"`
+	Entry      knownBy             `json:"entry"` // what else the payee was known by when it was requested
+	Why        string              `json:"why"`   // added, changed, default, promoted, restored, merged or unmerged
 	Method     api.ReceivingMethod `json:"method"`
 	Old        api.ReceivingMethod `json:"old"` // that it replaces, empty if it replaces none
 	Default    bool                `json:"default"`
@@ -38,7 +37,7 @@ type knownBy struct {
 
 // isOf reports whether a change is for an entry as it is now.
 func (c methodChange) isOf(e entry) bool {
-	return e.Label == c.EntryLabel && (c.Entry == nil || *c.Entry == knownBy{e.Name, e.ExternalID})
+	return e.Label == c.EntryLabel && c.Entry == knownBy{e.Name, e.ExternalID}
 }
 
 func (s *Service) methodApprovals() approval.Kind {
@@ -168,7 +167,7 @@ func (c methodChange) show(full bool) (string, []api.ApprovalField) {
 		fields = append(fields, api.ApprovalField{Field: "default", Before: defaultBefore,
 			After: c.Method.Provider + ", " + c.Method.AccountName + ", " + number(c.Method)})
 	}
-	if c.Entry != nil && c.Entry.ExternalID != "" {
+	if c.Entry.ExternalID != "" {
 		fields = append(fields, api.ApprovalField{Field: "external_id", Before: c.Entry.ExternalID, After: c.Entry.ExternalID})
 	}
 	return summary, fields

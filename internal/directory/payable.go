@@ -52,7 +52,10 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		}
 		m.ApprovalID = ""
 	}
-	c := methodChange{EntryLabel: e.Label, Entry: &knownBy{e.Name, e.ExternalID}, Why: why, Method: m, Old: replaced(methods, m), Default: wantsDefault, OldDefault: defaultOf(methods)}
+	c := methodChange{
+		EntryLabel: e.Label, Entry: knownBy{e.Name, e.ExternalID}, Why: why, Method: m, Old: replaced(methods, m),
+		Default: wantsDefault, OldDefault: defaultOf(methods),
+	}
 	if !people.Demanded() {
 		m, err = s.activate(tx, e, methods, c, people.CoolingHours())
 		if m.IsDefault && c.OldDefault.ID != "" && c.OldDefault.ID != c.Old.ID {

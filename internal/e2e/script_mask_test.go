@@ -31,7 +31,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\bidentity [A-Z2-7]{26}\b`), "identity IDENTITY"},         // of a folder
 	{regexp.MustCompile(`"cursor":( ?)"[^"]+"`), `"cursor":$1"CURSOR"`},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UUID"},
-	{regexp.MustCompile(`\bbursar/(devel [0-9a-f]+|\(devel\)|v[\w.+-]+|unknown)`), "bursar/VERSION"},
+	{regexp.MustCompile(`\bbursar/\d[\w.+-]*`), "bursar/VERSION"},
 	{regexp.MustCompile(`\b(just now|(\d+|an?|one) (second|minute|hour)s? ago)\b`), "AGO"},
 	{regexp.MustCompile(`\b(\d+h)?\d+m\d+s\b`), "DURATION"},
 }

@@ -11,11 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
-	"bursar/internal/wait"
 )
 
 // payees makes entries with receiving methods and returns the number of each entry's method.
@@ -213,104 +211,5 @@ func TestTheFilesOfPostgreSQLTellNoNumber(t *testing.T) {
 	})
 	if err != nil || witnesses == 0 {
 		t.Errorf("the search found what is in clear %d times, %v", witnesses, err)
-	}
-}
-
-// A start is killed again and again while it seals what an upgrade has found in clear. The
-// last one completes it: every number is what it was, and none is in the files.
-func TestAKilledStartGoesOnSealing(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		made := initialise(t, store)
-		p := start(t, store)
-		admin := servertest.Remote(t, p.URL, made).Admin(t)
-		want := payees(admin, 1, 2)
-		p.kill()
-		d, err := db.Open(t.Context(), store.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		inClear(t, d, 6000)
-		left := func() (n int64) {
-			err := d.Read(t.Context(), func(q db.Q) error {
-				_, err := q.Row(`SELECT count(*) FROM vault_unsealed`).Scan(&n)
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		killed := 0
-		for n := left(); n > 0; n = left() {
-			cmd := exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0"}, at(store)...)...)
-			cmd.Env, cmd.Dir = environment(nil), t.TempDir()
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			wait.Until(t, "some values are sealed", func() bool { return left() < n })
-			if left() > 0 {
-				killed++
-			}
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed
-		}
-		if killed == 0 {
-			t.Error("no start was killed in the middle")
-		}
-		if err := d.Close(); err != nil { // it would keep old pages in the log of SQLite
-			t.Fatal(err)
-		}
-		p = start(t, store)
-		sameNumbers(t, servertest.Remote(t, p.URL, made).Admin(t), want)
-		if status := succeed(t, append([]string{"admin", "vault", "status"}, at(store)...)...); strings.Contains(status, "Left") || !strings.Contains(status, "6002 in receiving_method") {
-			t.Errorf("the status is\n%s", status)
-		}
-		if store.Engine == "sqlite" {
-			for _, file := range []string{"bursar.db", "bursar.db-wal"} {
-				if text, err := os.ReadFile(filepath.Join(store.Config.Dir, file)); err != nil || bytes.Contains(text, []byte("PLANTED")) {
-					t.Errorf("%s has a number in clear, %v", file, err)
-				}
-			}
-		}
-	})
-}
-
-// inClear brings a store into the state in which migration 0031 leaves an old one, with more
-// methods than it had.
-func inClear(t *testing.T, d *db.DB, more int) {
-	t.Helper()
-	_, err := db.Write(t.Context(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		exempt := audit.None("a test")
-		methods, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM receiving_method ORDER BY id`)
-		if err != nil {
-			return struct{}{}, exempt, err
-		}
-		for i, id := range methods {
-			if err := tx.Exec(`INSERT INTO vault_unsealed (kind, id, workspace_number, value) VALUES ('receiving_method', $1, 1, $2)`, id, fmt.Sprintf("PLANTED%04d%04d", 0, i)); err != nil {
-				return struct{}{}, exempt, err
-			}
-		}
-		if err := tx.Exec(`INSERT INTO directory_entry (id, workspace_number, type, label, label_sent, name, status, fields, words, created_at, updated_at)
-			VALUES ($1, 1, 'person', 'Ada', FALSE, '', 'active', '{}', '', 0, 0)`, db.PackID("entry", db.FirstID("entry", 1))); err != nil {
-			return struct{}{}, exempt, err
-		}
-		for i := range more {
-			id := fmt.Sprintf("rm_more%06d", i)
-			if err := tx.Exec(`INSERT INTO receiving_method (id, entry_id, provider, account_name, created_at) VALUES ($1, $2, 'bank', 'Ada', 0)`,
-				id, db.PackID("entry", db.FirstID("entry", 1))); err != nil {
-				return struct{}{}, exempt, err
-			}
-			if err := tx.Exec(`INSERT INTO vault_unsealed (kind, id, workspace_number, value) VALUES ('receiving_method', $1, 1, $2)`, id, fmt.Sprintf("PLANTED-MORE-%06d", i)); err != nil {
-				return struct{}{}, exempt, err
-			}
-		}
-		if err := tx.Exec(`UPDATE receiving_method SET account_sealed = NULL, account_key = NULL, sealed_by = NULL`); err != nil {
-			return struct{}{}, exempt, err
-		}
-		return struct{}{}, exempt, tx.Exec(`INSERT INTO setting (name, value) VALUES ('vault_vacuum', 'wanted')`)
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

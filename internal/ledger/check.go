@@ -36,14 +36,13 @@ type Check struct {
 
 // checkState is how far a check has come.
 type checkState struct {
-	Walker      walker `json:"walker"`
-	Accounts    bool   `json:"accounts"` // all of them were looked at
-	Transaction string `json:"transaction"`
-	// Transactions and Payout are missing in what an older program has stored, which then ends with the payouts.
+	Walker       walker `json:"walker"`
+	Accounts     bool   `json:"accounts"` // all of them were looked at
+	Transaction  string `json:"transaction"`
 	Transactions bool   `json:"transactions"` // all of them were looked at
 	Payout       string `json:"payout"`
-	// Earlier are the transactions without a code so far, under the key that was made at Since. It is another key, or none, if an
-	// older program has stored the state or the ledger was reauthenticated meanwhile; they are not compared then.
+	// Earlier are the transactions without a code so far, under the key that was made at Since. It is another key if the ledger was
+	// reauthenticated meanwhile; they are not compared then.
 	Earlier earlier `json:"earlier"`
 	Since   int64   `json:"since"`
 	Began   int64   `json:"began"`

@@ -38,7 +38,7 @@ func TestConstraintsHoldWhoeverWrites(t *testing.T) {
 			"a number twice":           `INSERT INTO ledger_posting VALUES ('` + a.ID + `', 1, 'txn_1', 'available', 1, 1, 0)`,
 			"a posting of no account":  `INSERT INTO ledger_posting VALUES ('acc_none', 1, 'txn_1', 'available', 1, 1, 0)`,
 			"sqlite: replaced posting": `INSERT OR REPLACE INTO ledger_posting VALUES ('` + a.ID + `', 1, 'txn_1', 'available', 1, 1, 0)`,
-			"sqlite: replaced transaction": `INSERT OR REPLACE INTO ledger_transaction
+			"sqlite: replaced transaction": `INSERT OR REPLACE INTO ledger_transaction (id, workspace_id, kind, reference, description, created_at)
 				SELECT id, workspace_id, kind, 'po_2', description, created_at FROM ledger_transaction`,
 			"postgres: truncated postings":     `TRUNCATE ledger_posting`,
 			"postgres: truncated transactions": `TRUNCATE ledger_transaction`,

@@ -69,9 +69,9 @@ func Authenticate(q db.Q, i *db.Integrity) error {
 	return nil
 }
 
-// HasCodes reports whether any transaction was authenticated. It reads all of a ledger in which none was.
-func HasCodes(q db.Q) (bool, error) {
-	return q.Row(`SELECT id FROM ledger_transaction WHERE mac IS NOT NULL LIMIT 1`).Scan(new(string))
+// HasTransactions reports whether there are any.
+func HasTransactions(q db.Q) (bool, error) {
+	return q.Row(`SELECT id FROM ledger_transaction ORDER BY id LIMIT 1`).Scan(new(string))
 }
 
 // Holding is the money that the ledger holds for a payout.

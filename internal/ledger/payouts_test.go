@@ -83,23 +83,6 @@ func TestVerifyComparesPayoutsWithTheBooks(t *testing.T) {
 	})
 }
 
-// What an older program has stored knows no payouts: they are looked at after what that one had left.
-func TestACheckOfAnOlderProgramGoesOn(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		id := n.Tenant(t).Sent("1234560001")
-		inLedger(t, n, func(tx *db.Tx) error {
-			if err := tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, id); err != nil {
-				return err
-			}
-			return tx.Exec(`INSERT INTO setting (name, value) VALUES ('ledger_checked', $1)`, `{"walker":{"account":"sys_suspense_PHP_sandbox","number":0,"at":0,"available":0,"reserved":0,"pending":0},
-				"accounts":true,"transaction":"","began":1,"ended":false,"found":0,"before":0,"holder":"older","until":1}`)
-		})
-		if found := turns(t, ledger.NewCheck(n.DB)); found != 1 {
-			t.Errorf("%d mismatches are found, want 1", found)
-		}
-	})
-}
-
 // Whoever writes that a payout was not paid after all is found, unless the payout says so, too.
 func TestVerifyFindsForgedReopenings(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

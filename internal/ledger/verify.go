@@ -329,7 +329,7 @@ type transaction struct {
 }
 
 // checkTransactions looks at the next transactions. Without a key their codes are not checked, nor are they compared with the
-// audit log, which did not have a row of everything before there was a key.
+// audit log.
 func checkTransactions(q db.Q, i *db.Integrity, after string) (c checked, err error) {
 	c.last = after
 	list, err := db.Collect(q, func(r db.Rows) transaction {

@@ -159,7 +159,7 @@ func onlyMode(guard string) string {
 
 // modeText completes a sentence about a rule or a limit.
 func modeText(mode string) string {
-	if mode == api.GuardBothModes || mode == "" { // the payload of an approval from before there were modes
+	if mode == api.GuardBothModes {
 		return ""
 	}
 	return " of " + mode + " payouts"

@@ -18,13 +18,13 @@ import (
 // integrityName is the name of the store's secret that authenticates the ledger and the terms of payouts.
 const integrityName = "integrity_key"
 
-// ErrNoIntegrity is for a store whose integrity key is gone, though its ledger was authenticated.
-var ErrNoIntegrity = errors.New("the store has lost its integrity key, though its ledger is authenticated: " +
+// ErrNoIntegrity is for a store whose integrity key is gone, though its ledger has transactions.
+var ErrNoIntegrity = errors.New("the store has lost its integrity key, though its ledger has transactions: " +
 	"someone may have deleted it. Restore a backup, or run 'bursar admin ledger reauthenticate' to accept the ledger as it is")
 
-// LoadIntegrity lets the store authenticate the ledger and payouts. It makes the key of a store that has none: then what the
-// ledger has is recorded as it is, and payouts whose money is reserved get their codes. A store whose ledger was authenticated
-// with a key that is gone gets a new one only with accept, which is an operator's decision.
+// LoadIntegrity lets the store authenticate the ledger and payouts. It makes the key of a store that has none. If the ledger has
+// transactions, their key is gone, and there is a new one only with accept, which is an operator's decision: then the ledger is
+// recorded as it is, and payouts whose money is reserved get their codes.
 func LoadIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) error {
 	found, err := FindIntegrity(ctx, d, v)
 	if err == nil && !found {
@@ -55,15 +55,11 @@ func makeIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) e
 	}
 	_, err := db.Write(ctx, d, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		none := audit.None("another node has made the key, or the ledger is empty")
-		known, err := tx.Row(`SELECT id FROM ledger_transaction ORDER BY id LIMIT 1`).Scan(new(string))
+		known, err := ledger.HasTransactions(tx.Q)
 		if err != nil {
 			return struct{}{}, none, err
 		}
-		authenticated, err := ledger.HasCodes(tx.Q)
-		if err != nil {
-			return struct{}{}, none, err
-		}
-		if authenticated && !accept {
+		if known && !accept {
 			return struct{}{}, none, ErrNoIntegrity
 		}
 		i := db.NewIntegrity(tx.Now())

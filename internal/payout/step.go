@@ -140,8 +140,7 @@ func (s *Service) Publish(ctx context.Context, by db.Caller, in Input) (api.Payo
 func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
 		before: func(tx *db.Tx, was, d *draft) error {
-			i := tx.Integrity()
-			if _, err := was.asReserved(tx); err != nil && !was.older(i) {
+			if _, err := was.asReserved(tx); err != nil {
 				return err
 			}
 			if err := was.notOpen(tx.Q); err != nil {
@@ -153,7 +152,7 @@ func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout
 			holds, err := approval.Holds(tx, access.Payouts, d.ApprovalID, d.need.Approvals, d.need.Role, d.need.KeysMay)
 			d.ApprovalsNeeded = int64(d.need.Approvals)
 			d.termsMAC = nil
-			if holds && !was.older(i) && was.sameTerms(d) {
+			if holds && was.sameTerms(d) {
 				d.need = Need{Why: "it was approved before"}
 			}
 			d.Version++

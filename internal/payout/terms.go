@@ -99,11 +99,6 @@ func (d *draft) sameTerms(then *draft) bool {
 		vault.NormalNumber(d.number) == vault.NormalNumber(then.number)
 }
 
-// older reports whether the money of a payout was reserved before there was a key, so that it has no code.
-func (d *draft) older(i *db.Integrity) bool {
-	return len(d.termsMAC) == 0 && i != nil && d.ReservedAt < i.Since
-}
-
 // held returns the money that the ledger holds for a payout, whatever its row says. It is forged if a transaction of it was changed
 // in the store.
 func (p Payout) held(tx *db.Tx) (r ledger.Reserved, forged bool, err error) {
@@ -176,8 +171,8 @@ func (a *attempt) ofTerms(i *db.Integrity, number string) bool {
 	return hmac.Equal(a.payout.termsMAC, a.payout.termsCode(i, number, turn{a.number, a.notPaid}))
 }
 
-// notAuthentic returns why the transactions of a payout in the ledger may be forged, "" if they are authentic. One from before there
-// was a key counts for a payout whose money was reserved before, too.
+// notAuthentic returns why the transactions of a payout in the ledger may be forged, "" if they are authentic. One that is older than
+// the key counts for a payout whose money was reserved before the key was made, too.
 func (p *Payout) notAuthentic(i *db.Integrity, h ledger.Holding) string {
 	switch {
 	case h.Forged != "":

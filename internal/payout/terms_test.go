@@ -104,8 +104,8 @@ func TestAChangedPayoutIsNeitherRetriedNorReleased(t *testing.T) {
 	})
 }
 
-// A payout that waits since before there was a key is sent after the upgrade, and one that is forged later is not.
-func TestPayoutsThatWaitGetTheirCodeOnceAtTheFirstStart(t *testing.T) {
+// A payout that waits when an operator accepts the ledger is sent, and one that is forged later is not.
+func TestPayoutsThatWaitGetTheirCodeOnceWithANewKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)
 		ids := b.pay(number("0001"), number("0002"))
@@ -114,7 +114,7 @@ func TestPayoutsThatWaitGetTheirCodeOnceAtTheFirstStart(t *testing.T) {
 		for _, sql := range []string{`DELETE FROM vault_secret WHERE name = 'integrity_key'`, `UPDATE ledger_transaction SET mac = NULL`, `UPDATE payout SET terms_mac = NULL`} {
 			b.write(func(tx *db.Tx) error { return tx.Exec(sql) })
 		}
-		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); err != nil {
+		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, true); err != nil {
 			t.Fatal(err)
 		}
 		b.write(func(tx *db.Tx) error {
@@ -150,8 +150,7 @@ func TestAStoreWhoseIntegrityKeyWasDeletedIsRefused(t *testing.T) {
 	})
 }
 
-// One transaction that has a code suffices.
-func TestAStoreWhoseIntegrityKeyAndSomeCodesWereDeletedIsRefused(t *testing.T) {
+func TestAStoreWhoseIntegrityKeyAndCodesWereDeletedIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)
 		b.newAccount(5)
@@ -159,9 +158,9 @@ func TestAStoreWhoseIntegrityKeyAndSomeCodesWereDeletedIsRefused(t *testing.T) {
 		b.newAccount(6)
 		b.unguard(store.Engine)
 		b.exec(`DELETE FROM vault_secret WHERE name = 'integrity_key'`)
-		b.exec(`UPDATE ledger_transaction SET mac = NULL WHERE id = (SELECT min(id) FROM ledger_transaction) OR id = (SELECT max(id) FROM ledger_transaction)`)
+		b.exec(`UPDATE ledger_transaction SET mac = NULL`)
 		if err := payout.LoadIntegrity(t.Context(), b.db, b.vault, false); !errors.Is(err, payout.ErrNoIntegrity) {
-			t.Errorf("the key is made again, though %d transactions have codes: %v", b.count(`SELECT count(*) FROM ledger_transaction WHERE mac IS NOT NULL`), err)
+			t.Errorf("the key is made again: %v", err)
 		}
 	})
 }

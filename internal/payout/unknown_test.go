@@ -314,8 +314,8 @@ func TestADraftWithTheExternalIDOfARecoveredPayoutIsNotPublished(t *testing.T) {
 	})
 }
 
-// Notes of earlier versions name no account, so that no payout can be made of them.
-func TestANoteWithoutAnAccountIsAcknowledgedAndItsDebitIsInSuspense(t *testing.T) {
+// A store that was restored does not know an account that was made after the moment of the archive.
+func TestAPaymentFromAnUnknownAccountIsAcknowledgedAndItsDebitIsInSuspense(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		o := openLiveOffice(t, store)
 		restore := o.archive(t)
@@ -325,11 +325,11 @@ func TestANoteWithoutAnAccountIsAcknowledgedAndItsDebitIsInSuspense(t *testing.T
 		if err != nil || len(notes) != 1 {
 			t.Fatal(notes, err)
 		}
-		o.must(os.WriteFile(notes[0], fmt.Appendf(nil, "%s %d PHP 1\n", payout.EndToEndID(id, 1), amount), 0o600))
+		o.must(os.WriteFile(notes[0], fmt.Appendf(nil, "%s %d PHP 1 acc_later instapay -\n", payout.EndToEndID(id, 1), amount), 0o600))
 
 		r := restore()
 		r.turn()
-		equal(t, "unknown", r.unknown(), []string{id + " "})
+		equal(t, "unknown", r.unknown(), []string{id + " acc_later"})
 		if err := r.resume(false); !errors.Is(err, payout.ErrNotAcknowledged) {
 			t.Errorf("resumed: %v", err)
 		}

@@ -208,7 +208,7 @@ type Recorded struct {
 	Submission   int
 	Amount       int64 // in the minor unit
 	Currency     string
-	AccountID    string // this and what follows is "" in records of earlier versions
+	AccountID    string
 	Rail         string
 	ExternalHash string
 	At           int64 // when the message that has it was made, to the second

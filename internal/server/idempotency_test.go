@@ -227,14 +227,14 @@ func TestReplayedSecretIsStoredNowhereInClear(t *testing.T) {
 		secret := []byte(first.Text("api_key"))
 		err := n.DB.Read(t.Context(), func(q db.Q) error {
 			return q.Each(func(r db.Rows) error {
-				for i := range 3 {
+				for i := range 2 {
 					decoded, _ := base64.StdEncoding.DecodeString(r.Text(i))
 					if bytes.Contains(r.Raw(i), secret) || bytes.Contains(decoded, secret) || strings.Contains(r.Text(i), "new-key") {
 						t.Errorf("column %d holds it: %s", i, r.Text(i))
 					}
 				}
 				return nil
-			}, `SELECT id, fingerprint, answer FROM idempotency`)
+			}, `SELECT id, answer FROM idempotency`)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -234,8 +234,8 @@ func (c *town) people() {
 		}
 		return []any{member(i), c.accounts[i], invitations[i], invitations[i], "Admin", c.now, c.now, false}
 	})
-	c.insert("member_role", "workspace_id, account_id, role", c.many.accounts, func(i int) []any {
-		return []any{member(i), c.accounts[i], []string{"viewer", "member", "auditor", "payer"}[i%4]}
+	c.insert("member_role", "workspace_id, account_id, role, granted_at, not_before", c.many.accounts, func(i int) []any {
+		return []any{member(i), c.accounts[i], []string{"viewer", "member", "auditor", "payer"}[i%4], 0, 0}
 	})
 	c.insert("workspace_role", "workspace_id, role, name, color, permissions, created_at", c.many.others, func(i int) []any {
 		return []any{c.workspaces[i%len(c.workspaces)], fmt.Sprintf("role%d", i), "Role", "", "ws.read", c.now}
@@ -266,24 +266,25 @@ func (c *town) credentials() {
 	secret := func(i int) string { return fmt.Sprintf("%064x", i) }
 	c.keys = c.ids("key", c.many.others)
 	later, earlier := c.now+time.Hour.Milliseconds(), c.now-time.Hour.Milliseconds()
-	c.insert("api_key", "id, account_id, name, hash, allowed_cidrs, created_at, revoked_at", c.many.others, func(i int) []any {
+	c.insert("api_key", "id, account_id, name, hash, allowed_cidrs, created_at, revoked_at, scope, one_factor", c.many.others, func(i int) []any {
 		var revoked any
 		if i%100 > 0 {
 			revoked = c.now
 		}
-		return []any{c.keys[i], owner(i), "Key", secret(i), "", c.now, revoked}
+		return []any{c.keys[i], owner(i), "Key", secret(i), "", c.now, revoked, "", false}
 	})
 	sessions := c.ids("ses", c.many.sessions)
-	c.insert("session", "id, account_id, api_key_id, actor_type, created_at, expires_at, revoked_at, secret_hash, last_seen_at", c.many.sessions, func(i int) []any {
+	const columns = "id, account_id, api_key_id, actor_type, created_at, expires_at, revoked_at, secret_hash, last_seen_at, method, ip, agent, second_factor, scope"
+	c.insert("session", columns, c.many.sessions, func(i int) []any {
 		switch { // of a browser, live; of a key, live; revoked; expired
 		case i%4 == 1:
-			return []any{sessions[i], owner(i), nil, "user", c.now, later, nil, secret(i), c.now}
+			return []any{sessions[i], owner(i), nil, "user", c.now, later, nil, secret(i), c.now, "", "", "", false, ""}
 		case i%40 == 2:
-			return []any{sessions[i], owner(i), c.keys[i%c.many.others], "api_key", c.now, later, nil, nil, nil}
+			return []any{sessions[i], owner(i), c.keys[i%c.many.others], "api_key", c.now, later, nil, nil, nil, "", "", "", false, ""}
 		case i%2 == 0:
-			return []any{sessions[i], owner(i), c.keys[i%c.many.others], "api_key", c.now, later, c.now, nil, nil}
+			return []any{sessions[i], owner(i), c.keys[i%c.many.others], "api_key", c.now, later, c.now, nil, nil, "", "", "", false, ""}
 		}
-		return []any{sessions[i], owner(i), nil, "user", earlier, earlier, nil, secret(i), earlier}
+		return []any{sessions[i], owner(i), nil, "user", earlier, earlier, nil, secret(i), earlier, "", "", "", false, ""}
 	})
 	c.insert("device_code", "code, id, intent, challenge, ip, agent, status, account_id, created_at, expires_at", c.many.others, func(i int) []any {
 		status, account := "pending", any(nil)
@@ -292,8 +293,8 @@ func (c *town) credentials() {
 		}
 		return []any{fmt.Sprintf("C%05d", i), secret(i), "login", "", "192.0.2.1", "", status, account, c.now, later}
 	})
-	c.insert("idempotency", "id, fingerprint, status, answer, created_at", c.many.others, func(i int) []any {
-		return []any{secret(i), secret(i), 200, "answer", c.now - int64(i)}
+	c.insert("idempotency", "id, status, answer, created_at", c.many.others, func(i int) []any {
+		return []any{secret(i), 200, "answer", c.now - int64(i)}
 	})
 	c.insert("passkey", "id, account_id, credential_id, name, credential, created_at", c.many.others, func(i int) []any {
 		return []any{fmt.Sprintf("psk_%d", i), c.accounts[i], secret(i), "Passkey", "{}", c.now}
@@ -318,8 +319,8 @@ func (c *town) credentials() {
 		some := sealed[i%len(sealed)]
 		return []any{fmt.Sprintf("mail_%06d", i), "another", some, vault.KeyOf(some), 0, "", later, c.now} // a full lane takes no more
 	})
-	c.insert("account_link", "id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at, used_at", c.many.others, func(i int) []any {
-		return []any{fmt.Sprintf("inv_%d", i), c.accounts[i/3], c.workspaces[i%len(c.workspaces)], secret(i), i%2 == 0, "Admin", c.now, later, c.now}
+	c.insert("account_link", "id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at, used_at, keep_keys", c.many.others, func(i int) []any {
+		return []any{fmt.Sprintf("inv_%d", i), c.accounts[i/3], c.workspaces[i%len(c.workspaces)], secret(i), i%2 == 0, "Admin", c.now, later, c.now, false}
 	})
 }
 
@@ -432,10 +433,11 @@ func (c *town) directory() {
 				sealed, vault.KeyOf(sealed)}
 		})
 	approvals := c.ids("apr", c.many.others)
-	c.insert("approval", "id, workspace_id, kind, subject_id, subject_version, about_id, digest, maker_id, maker, involved, state, told, verification, reason, created_at, expires_at",
+	c.insert("approval", "id, workspace_id, kind, subject_id, subject_version, about_id, digest, maker_id, maker, involved, state, told, verification, reason, "+
+		"created_at, expires_at, mode, needed, role, keys_may",
 		c.many.others, func(i int) []any {
 			return []any{approvals[i], c.workspaces[20+i%(len(c.workspaces)-20)], "receiving_method", methods[i%len(methods)], 1, c.entries[i], "digest", c.accounts[0],
-				"{}", " " + c.accounts[0] + " ", "approved", "approved", "called", "", c.now, c.now}
+				"{}", " " + c.accounts[0] + " ", "approved", "approved", "called", "", c.now, c.now, "", 1, "", false}
 		})
 	c.insert("directory_import_decision", "approval_id, import_id, workspace_id, workspace_number, state, actor, requested_by, verification, reason, left_out, cooling_hours, claim, lease_until",
 		c.many.others, func(i int) []any {
@@ -445,12 +447,12 @@ func (c *town) directory() {
 	c.insert("receiving_policy", "workspace_id, approval, two_seen_at, version", len(c.workspaces)-20, func(i int) []any {
 		return []any{c.workspaces[20+i], "automatic", c.now, 1}
 	})
-	c.insert("approver", "workspace_id, pair, account_id, since", len(c.workspaces)-20, func(i int) []any {
-		return []any{c.workspaces[20+i], "receiving", c.accounts[i%len(c.accounts)], c.now}
+	c.insert("approver", "workspace_id, pair, account_id, since, not_before", len(c.workspaces)-20, func(i int) []any {
+		return []any{c.workspaces[20+i], "receiving", c.accounts[i%len(c.accounts)], c.now, 0}
 	})
 	rules := c.ids("rul", c.many.others)
-	c.insert("payout_rule", "id, workspace_id, account_id, rail, client_id, approvals, role, keys_may, status, created_at", c.many.others, func(i int) []any {
-		return []any{rules[i], c.workspaces[20+i%(len(c.workspaces)-20)], "", "instapay", "", 1, "", false, "active", c.now}
+	c.insert("payout_rule", "id, workspace_id, account_id, rail, client_id, approvals, role, keys_may, status, created_at, alone", c.many.others, func(i int) []any {
+		return []any{rules[i], c.workspaces[20+i%(len(c.workspaces)-20)], "", "instapay", "", 1, "", false, "active", c.now, false}
 	})
 	limits := c.ids("lim", c.many.others)
 	c.insert("payout_stop", "workspace_id, mode, stopped_at, stopped_by, reason, version", len(c.workspaces)-20, func(i int) []any {
@@ -466,8 +468,8 @@ func (c *town) directory() {
 	c.insert("payout_counted", "guard_id, day, of_id, mode, currency, amount, count", c.many.others, func(i int) []any {
 		return []any{limits[i], 30_000 + i, "", "live", "PHP", 10, 1}
 	})
-	c.insert("approval_vote", "approval_id, account_id, at, verification", c.many.others, func(i int) []any {
-		return []any{approvals[i], c.accounts[i%len(c.accounts)], c.now, "called"}
+	c.insert("approval_vote", "approval_id, account_id, at, verification, session_id, key_id", c.many.others, func(i int) []any {
+		return []any{approvals[i], c.accounts[i%len(c.accounts)], c.now, "called", "", ""}
 	})
 }
 

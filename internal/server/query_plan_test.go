@@ -28,7 +28,6 @@ func grows(table string) bool {
 		"vault_counter",     // one
 		"vault_master",      // one for each time that an operator asks for another
 		"vault_secret",      // as many as there are names in the source
-		"vault_unsealed",    // none, once a server has started
 		"store_mark",        // none in a store that can be used
 		"payout_recall",     // none, but after a restore
 		"unknown_payment",   // what a restore has found
@@ -69,7 +68,7 @@ var mayScan = []exception{
 	{regexp.MustCompile(`^SELECT count\(\*\) FROM payout_attempt WHERE state IN \('sending', 'accepted', 'unknown'\)$`), "an operator asks how the rails are"},
 	{openAttempts, "every five minutes a node compares all attempts that have not ended with the folder of a bank"},
 	{regexp.MustCompile(`^SELECT name, value, since FROM store_mark ORDER BY name LIMIT 1$`), "it takes the first, while the store is opened"},
-	{regexp.MustCompile(`^SELECT id FROM ledger_transaction (ORDER BY id|WHERE mac IS NOT NULL) LIMIT 1$`), "it takes the first, while the integrity key is made"},
+	{regexp.MustCompile(`^SELECT id FROM ledger_transaction ORDER BY id LIMIT 1$`), "it takes the first, while the integrity key is made"},
 }
 
 // ledgerCounts is the statement by which a verification knows how much there is to do.
@@ -85,7 +84,7 @@ var openPayouts = regexp.MustCompile(` FROM payout WHERE id > \$1 AND status IN 
 var openAttempts = regexp.MustCompile(`^SELECT a\.end_to_end_id, a\.not_paid, a\.accepted, payout\.created_at FROM payout_attempt a `)
 
 // operatorCounts are the statements by which the vault counts what it has sealed.
-var operatorCounts = regexp.MustCompile(`^SELECT count\(\*\).* FROM (vault_key|vault_unsealed|\w+ WHERE sealed_by <= \$1|\w+ t JOIN vault_key k ON k\.id = t\.sealed_by)$`)
+var operatorCounts = regexp.MustCompile(`^SELECT count\(\*\).* FROM (vault_key|\w+ WHERE sealed_by <= \$1|\w+ t JOIN vault_key k ON k\.id = t\.sealed_by)$`)
 
 const equal = `(actor_id|action|resource_type|resource_id|outcome)_key (\+ 0 )?= \$\d+`
 
@@ -102,7 +101,6 @@ var mayLook = []exception{
 	{regexp.MustCompile(`^SELECT id FROM audit_log a WHERE .* AND NOT EXISTS \(SELECT 1 FROM audit_place p WHERE p\.audit_id = a\.id\)$`), "an operator verifies the whole store"},
 	{operatorCounts, "an operator asks how much is sealed"},
 	{ledgerCounts, "an operator verifies the whole ledger"},
-	{regexp.MustCompile(`^SELECT id FROM ledger_transaction WHERE mac IS NOT NULL LIMIT 1$`), "all transactions are read once, when the integrity key is made"},
 	{loggedRows, "the ledger is verified: a deposit may have no row"},
 	{openPayouts, "all open payouts are authenticated once, when the integrity key is made"},
 	{regexp.MustCompile(`^SELECT count\(\*\) FROM payout_attempt WHERE state IN \('sending', 'accepted', 'unknown'\)$`), "an operator asks how the rails are"},
@@ -122,7 +120,7 @@ func excepted(list []exception, sql string) bool {
 
 // unsent is SQL that no request sends.
 func unsent(f fragment, engine string) bool {
-	return f.file == "vault/clear.go" || f.file == "payout/integrity.go" || f.file == "approval/ballot.go" || // after an upgrade
+	return f.file == "payout/integrity.go" || f.file == "approval/ballot.go" || // when the integrity key is made
 		f.file == "payout/recheck.go" || // when a limit or rule became stricter
 		f.file == "db/outcome.go" || // when a connection breaks around COMMIT
 		strings.HasPrefix(f.parts[0], "SELECT entry_id FROM rail_notice WHERE payout_id") || // when a bank returns a payment twice
@@ -130,7 +128,7 @@ func unsent(f fragment, engine string) bool {
 		f.file == "vault/rotate.go" && strings.Contains(f.parts[0], "DELETE FROM") || // when a key is lost
 		f.file == "vault/rotate.go" && strings.Contains(f.parts[0], "SET retired_at") ||
 		strings.HasPrefix(f.parts[0], "SELECT workspace_number FROM vault_key WHERE id") || // a key that another node has just made
-		f.file == "db/migrate.go" || f.file == "db/engine/migrate.go" || f.file == "db/label_key.go" || f.file == "db/name_key.go" || f.file == "db/postgres/postgres.go" || // while the store is opened
+		f.file == "db/migrate.go" || f.file == "db/engine/migrate.go" || f.file == "db/postgres/postgres.go" || // while the store is opened
 		f.file == "db/dialect.go" && (engine == "sqlite" || !strings.HasPrefix(f.parts[0], " FOR ")) || // FOR SHARE, and how to read the schema
 		strings.HasPrefix(f.file, "backup/") || strings.HasSuffix(f.file, "/bulk.go") || // an operator runs it
 		strings.HasPrefix(f.parts[0], "UPDATE payout_attempt SET ask_at = ") || f.file == "payout/dispatch.go" && f.parts[0] == " WHERE node = " || // when a rail is slow

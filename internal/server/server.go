@@ -84,16 +84,8 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	if err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)
 	}
-	had, err := payout.FindIntegrity(ctx, d, v)
-	if err == nil && !had {
-		err = payout.LoadIntegrity(ctx, d, v, false)
-	}
-	if err != nil {
+	if err := payout.LoadIntegrity(ctx, d, v, false); err != nil {
 		return nil, err
-	}
-	if i := d.Integrity(); !had && i.Count > 0 {
-		log.Error("the integrity key was made for a ledger that has transactions without codes: unless an older version has written them, someone has deleted the key and the codes",
-			"transactions", i.Count)
 	}
 	rate, err := c.Rate()
 	if err != nil {

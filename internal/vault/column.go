@@ -107,8 +107,7 @@ func (v *Vault) TailIndex(sealed []byte, number string) ([]byte, error) {
 	return v.Index(sealed, tail)
 }
 
-// replace stores a newly sealed value in the place of one that was read, unless somebody has
-// changed it since. was is nil for a row that has none yet.
+// replace stores a newly sealed value in the place of one that was read, unless it was changed since.
 func (c column) replace(tx *db.Tx, v *Vault, id string, was, sealed, plaintext []byte) error {
 	sql := db.NewStatement(`UPDATE `+c.table+` SET `+c.name+` = `, sealed)
 	sql.Add(`, sealed_by = `, KeyOf(sealed))
@@ -127,10 +126,6 @@ func (c column) replace(tx *db.Tx, v *Vault, id string, was, sealed, plaintext [
 		sql.Add(`, `+c.tail+` = `, index)
 	}
 	sql.Add(` WHERE `+c.id+` = `, id)
-	if was == nil {
-		sql.Add(` AND ` + c.name + ` IS NULL`)
-	} else {
-		sql.Add(` AND `+c.name+` = `, was)
-	}
+	sql.Add(` AND `+c.name+` = `, was)
 	return tx.ExecOf(sql)
 }

@@ -55,7 +55,7 @@
 //   - a sealed value was damaged or moved: ErrDamaged.
 //   - a process is killed while it makes the first key: the file is complete or not there, and
 //     the next start uses it.
-//   - a process is killed while it seals what was in clear, rotates or reseals: each batch is a
+//   - a process is killed while it rotates or reseals: each batch is a
 //     transaction, and what is left is found by what the rows say. Running it again goes on.
 //   - a node does not know yet that a workspace has a new data key: it seals with the retired
 //     one until it notices, which is within a second. Such rows can be read as well as any
@@ -74,8 +74,6 @@
 //   - Opening a number takes 1.8 µs (BenchmarkOpen). GET /v1/directory/{id} with one method takes
 //     1.15 times the CPU time that it took when the number was in clear (the median of 15 pairs;
 //     the middle half of them was between 0.97 and 1.31).
-//   - The first start with 100,000 numbers that a store of before had in clear, which seals them
-//     and writes the file anew, takes 3 to 5 seconds.
 //   - Resealing 100,000 numbers takes 15 seconds. While 16 clients create entries without a pause
 //     it takes 32 to 61 seconds, and they get 0.63 to 0.96 of the creates that they get without.
 //     With batches of 500 and no wait after each, it took 9 seconds, and they got 0.08.

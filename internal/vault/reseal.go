@@ -96,7 +96,7 @@ func (v *Vault) markReseal(ctx context.Context) (mark int64, resumed bool, err e
 	return mark, resumed, err
 }
 
-// keysUpTo lists the data keys of before.
+// keysUpTo lists the older data keys.
 func (v *Vault) keysUpTo(ctx context.Context, mark int64) (keys []wrappedKey, err error) {
 	err = v.db.Read(ctx, func(q db.Q) (err error) {
 		keys, err = db.Collect(q, func(r db.Rows) wrappedKey { return wrappedKey{id: r.Int(0), workspace: r.Int(1), retired: r.Bool(2)} },
@@ -106,7 +106,7 @@ func (v *Vault) keysUpTo(ctx context.Context, mark int64) (keys []wrappedKey, er
 	return keys, err
 }
 
-// replaceKeys retires the data keys of before that still seal, and makes others.
+// replaceKeys retires the older data keys that still seal, and makes others.
 func (v *Vault) replaceKeys(ctx context.Context, mark int64) (made int64, err error) {
 	old, err := v.keysUpTo(ctx, mark)
 	if err != nil {
@@ -131,7 +131,7 @@ func (v *Vault) replaceKeys(ctx context.Context, mark int64) (made int64, err er
 	return made, nil
 }
 
-// sealedUpTo counts the values that keys of before have sealed.
+// sealedUpTo counts the values that older keys have sealed.
 func (v *Vault) sealedUpTo(ctx context.Context, mark int64) (total int64, err error) {
 	err = v.db.Read(ctx, func(q db.Q) error {
 		for _, c := range columns() {
@@ -261,7 +261,6 @@ type Status struct {
 	OldMaster   int64            `json:"data_keys_of_earlier_versions"`
 	Sealed      map[string]int64 `json:"sealed"`        // values by table
 	Waiting     int64            `json:"under_retired"` // values that a retired key has sealed
-	Clear       int64            `json:"in_clear"`      // values that the next start seals
 	Resealing   bool             `json:"reseal_interrupted_or_running"`
 }
 
@@ -289,9 +288,6 @@ func (v *Vault) Status(ctx context.Context) (Status, error) {
 			if !c.passing {
 				s.Waiting += waiting
 			}
-		}
-		if _, err := q.Row(`SELECT count(*) FROM vault_unsealed`).Scan(&s.Clear); err != nil {
-			return err
 		}
 		s.Resealing, err = q.Row(`SELECT value FROM setting WHERE name = $1`, resealSetting).Scan(new(string))
 		return err

@@ -67,6 +67,9 @@ func rotatedEvent(tx *db.Tx) (audit.Event, error) {
 	return audit.Event{Action: audit.VaultKeyRotated, OrganizationID: org, Description: "Rotated the master key of the vault"}, err
 }
 
+// batch is how many data keys are wrapped in one transaction. It is small so that other writes do not wait long.
+const batch = 500
+
 // rewrap wraps with the current master key what earlier ones have wrapped. It leaves out
 // what was wrapped by a key that is lost.
 func (v *Vault) rewrap(ctx context.Context, current masterKey) (done int64, err error) {

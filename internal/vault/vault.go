@@ -65,18 +65,11 @@ func New(d *db.DB, c Config) *Vault {
 	return &Vault{db: d, config: c, masters: map[string][]byte{}, keys: map[int64]*dataKey{}, sealing: map[int64]sealing{}}
 }
 
-// Start finds the master key, or makes the first one, seals what the store has in clear, and
-// indexes account numbers of before by their last digits. It makes the keys of the store, so that every backup has them.
+// Start finds the master key, or makes the first one. It makes the keys of the store, so that every backup has them.
 // Servers call it before they serve.
 func (v *Vault) Start(ctx context.Context) error {
 	if err := v.Ready(ctx, 0); err != nil {
 		return err
-	}
-	if err := v.sealClear(ctx); err != nil {
-		return fmt.Errorf("seal what the store has in clear: %w", err)
-	}
-	if err := v.fillTails(ctx); err != nil {
-		return fmt.Errorf("index account numbers by their last digits: %w", err)
 	}
 	_, err := v.StoreKey(ctx, ExternalIDKey)
 	return err

@@ -13,6 +13,7 @@ import (
 
 	"bursar/internal/backup"
 	"bursar/internal/db"
+	"bursar/internal/db/engine"
 	"bursar/internal/db/sqlite"
 )
 
@@ -60,7 +61,7 @@ func Restore(ctx context.Context, by db.Caller, from Source, dir string, m Momen
 	}
 	name := "a backup of " + done.Moment.UTC().Format(time.DateTime+" UTC")
 	if done.Restored, err = backup.Recovered(ctx, by, backup.Place{Config: db.Config{Dir: scratch}, Name: name}, name); err != nil {
-		return done, err
+		return done, ofBackup(err)
 	}
 	if err := refuseStore(dir); err != nil {
 		return done, err
@@ -70,6 +71,14 @@ func Restore(ctx context.Context, by db.Caller, from Source, dir string, m Momen
 		return done, fmt.Errorf("name the store: %w", err)
 	}
 	return done, syncFolder(dir)
+}
+
+// ofBackup names the backup where the store in it is refused.
+func ofBackup(err error) error {
+	if errors.Is(err, db.ErrEarlierBuild) {
+		return engine.EarlierBuild("backup")
+	}
+	return err
 }
 
 // refuseStore refuses a folder that has a store, or the log of one: SQLite would take it for the log of the restored store.

@@ -3,6 +3,7 @@ package continuous_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -504,5 +505,24 @@ func changeAuditRow(t *testing.T, d *db.DB) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestABackupOfAnEarlierBuildIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.store.LooksEarlier(t, w.db)
+	w.base(t)
+	from, dir := continuous.Source{Target: w.target}, filepath.Join(t.TempDir(), "restored")
+	_, restore := continuous.Restore(t.Context(), db.Caller{}, from, dir, continuous.Moment{}, nil)
+	_, verify := continuous.Verify(t.Context(), from, nil, t.TempDir(), nil)
+	for _, err := range []error{restore, verify} {
+		const want = "the backup was made by a build before 1.0.0-rc.1, which this one cannot open: start with an empty store"
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the restore left something behind: %v", err)
 	}
 }

@@ -112,7 +112,7 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	}
 	d, err := db.Open(ctx, db.Config{Dir: scratch, Alone: true})
 	if err != nil {
-		return report, err
+		return report, ofBackup(err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	money, err := ledger.Verify(ctx, d, false, func(_, _ int64) {})

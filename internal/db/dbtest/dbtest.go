@@ -7,14 +7,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest/pgcluster"
 	"bursar/internal/vault"
@@ -147,7 +150,7 @@ func started(t testing.TB, err error) {
 }
 
 // Postgres returns a store without rows on PostgreSQL, in the cluster that all tests of the package share: a copy of a database
-// with all migrations applied, which takes a quarter of the time of running them. No database is dropped: they go with the cluster.
+// with the schema, which takes a quarter of the time of making it. No database is dropped: they go with the cluster.
 func Postgres(t testing.TB) Store {
 	t.Helper()
 	return postgres(t, migratedDatabase)
@@ -174,7 +177,7 @@ func postgres(t testing.TB, template string) Store {
 // migratedDatabase is the name of the database that the stores are copies of.
 const migratedDatabase = "migrated"
 
-// startShared starts the cluster from a copy of one that has the database with all migrations.
+// startShared starts the cluster from a copy of one that has the database with the schema.
 func startShared() (*pgcluster.Cluster, error) {
 	options := pgcluster.Options{Settings: []string{
 		"autovacuum=off", // with a database for each test, it would start a process several times a second
@@ -237,20 +240,51 @@ func (s Store) OpenAt(t testing.TB, clock func() time.Time) *db.DB {
 	return d
 }
 
+// LooksEarlier makes an open store look like one of a build before the schema had its first version.
+func (s Store) LooksEarlier(t testing.TB, d *db.DB) {
+	t.Helper()
+	_, err := db.Write(t.Context(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE schema_migration SET name = '0001_base'`)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// NextVersion returns the schema of an invented next version of the program, with 0002_next.
+func NextVersion() fs.FS {
+	next := fstest.MapFS{
+		"0002_next.sql":          {Data: []byte(`ALTER TABLE setting ADD COLUMN note TEXT NOT NULL DEFAULT 'none';`)},
+		"0002_next.sqlite.sql":   {Data: []byte(`CREATE INDEX setting_note ON setting (note) WHERE value IS NOT '';`)},
+		"0002_next.postgres.sql": {Data: []byte(`CREATE INDEX setting_note ON setting (note) WHERE value IS DISTINCT FROM '';`)},
+	}
+	err := fs.WalkDir(db.Migrations(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			next[name] = new(fstest.MapFile)
+			next[name].Data, err = fs.ReadFile(db.Migrations(), name)
+		}
+		return err
+	})
+	if err != nil {
+		panic(err) // the files are in the program
+	}
+	return next
+}
+
 // Vault returns the vault of an opened store.
 func (s Store) Vault(d *db.DB) *vault.Vault {
 	return vault.New(d, vault.Config{KeyFile: s.VaultKey, Make: true})
 }
 
-// schema is a database file with all migrations applied and nothing else in it.
+// schema is a database file with the schema and nothing else in it.
 var schema struct {
 	once sync.Once
 	file []byte
 	err  error
 }
 
-// CopySchema puts a migrated database file into a data folder that has none, because running
-// all migrations for each test was a fifth of the CPU time of the tests. It does nothing on
+// CopySchema puts a migrated database file into a data folder that has none, because making
+// the schema for each test was a fifth of the CPU time of the tests. It does nothing on
 // PostgreSQL.
 func (s Store) CopySchema(t testing.TB) {
 	t.Helper()

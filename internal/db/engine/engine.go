@@ -23,9 +23,6 @@ type Engine interface {
 	Migrate(ctx context.Context, all []Migration, now int64) error
 	// Shred takes out of the files what is no longer in any row, as far as the engine can.
 	Shred(ctx context.Context) error
-	// Rewrite stores tables anew, so that its files no longer have what was deleted from
-	// them. SQLite does so with all tables at once.
-	Rewrite(ctx context.Context, tables []string) error
 	// Exclusive runs fn in one transaction, once, while nobody else can change anything.
 	Exclusive(ctx context.Context, fn func(Bulk) error) error
 	// Close waits for the writes that have started.

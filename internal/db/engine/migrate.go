@@ -1,12 +1,13 @@
 package engine
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
-// Migration is one step of the schema.
-type Migration struct {
-	Name, SQL string
-	Then      func(c Conn) error // what SQL cannot do, in the same transaction; nil if nothing
-}
+// Migration is one version of the schema.
+type Migration struct{ Name, SQL string }
 
 // Migrator is a connection in a transaction that keeps other programs from
 // changing the schema at the same time.
@@ -16,9 +17,8 @@ type Migrator interface {
 	Script(sql string) error
 }
 
-// ApplyMigrations runs the migrations that the database does not have yet. It
-// refuses a database that a newer program has migrated, because there is no way
-// back.
+// ApplyMigrations runs the migrations that the database does not have yet. A
+// database that it refuses stays as it is.
 func ApplyMigrations(m Migrator, all []Migration, now int64) error {
 	if err := m.Script(`CREATE TABLE IF NOT EXISTS schema_migration (name TEXT PRIMARY KEY, applied_at BIGINT NOT NULL)`); err != nil {
 		return fmt.Errorf("create the table of migrations: %w", err)
@@ -27,43 +27,54 @@ func ApplyMigrations(m Migrator, all []Migration, now int64) error {
 	if err != nil {
 		return fmt.Errorf("list the applied migrations: %w", err)
 	}
+	if err := RefuseMigrations(applied, all); err != nil {
+		return err
+	}
 	for _, step := range all {
-		if applied[step.Name] {
-			delete(applied, step.Name)
+		if slices.Contains(applied, step.Name) {
 			continue
 		}
 		if err := m.Script(step.SQL); err != nil {
 			return fmt.Errorf("apply migration %s: %w", step.Name, err)
 		}
-		if step.Then != nil {
-			if err := step.Then(m); err != nil {
-				return fmt.Errorf("apply migration %s: %w", step.Name, err)
-			}
-		}
 		if err := m.Exec(`INSERT INTO schema_migration (name, applied_at) VALUES ($1, $2)`, []any{step.Name, now}); err != nil {
 			return fmt.Errorf("record migration %s: %w", step.Name, err)
 		}
 	}
-	for name := range applied {
-		return UnknownMigration(name)
+	return nil
+}
+
+// ErrEarlierBuild is for what was made before the schema had its first version.
+var ErrEarlierBuild = errors.New("which this one cannot open: start with an empty store")
+
+// EarlierBuild refuses what an earlier build has made.
+func EarlierBuild(what string) error {
+	return fmt.Errorf("the %s was made by a build before 1.0.0-rc.1, %w", what, ErrEarlierBuild)
+}
+
+// RefuseMigrations returns why a program that knows all these migrations cannot
+// use a database that has some applied. There is no way back from those of a
+// newer program.
+func RefuseMigrations(applied []string, all []Migration) error {
+	if len(applied) > 0 && !slices.Contains(applied, all[0].Name) {
+		return EarlierBuild("store")
+	}
+	for _, name := range applied {
+		if !slices.ContainsFunc(all, func(m Migration) bool { return m.Name == name }) {
+			return fmt.Errorf("the store has migration %s, which this program does not know: use a newer bursar", name)
+		}
 	}
 	return nil
 }
 
-// UnknownMigration refuses a store of a newer program.
-func UnknownMigration(name string) error {
-	return fmt.Errorf("the store has migration %s, which this program does not know: use a newer bursar", name)
-}
-
-func appliedMigrations(c Conn) (map[string]bool, error) {
+func appliedMigrations(c Conn) (applied []string, err error) {
 	rows, err := c.Query(`SELECT name FROM schema_migration ORDER BY name`, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	applied := map[string]bool{}
 	for rows.Next() {
-		applied[rows.Text(0)] = true
+		applied = append(applied, rows.Text(0))
 	}
 	return applied, rows.Err()
 }

@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/puddle/v2"
@@ -213,28 +212,6 @@ func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64)
 		}
 		return engine.ApplyMigrations(c.(*conn), all, now)
 	})
-}
-
-// Rewrite implements engine.Engine.
-func (e *Engine) Rewrite(ctx context.Context, tables []string) error {
-	pooled, err := e.acquire(ctx, time.Now().Add(acquireTimeout))
-	if err != nil {
-		return err
-	}
-	// The settings of the session are changed, so the connection does not go back.
-	c := pooled.Hijack()
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
-	for _, statement := range []string{`SET statement_timeout = 0`, `SET default_transaction_read_only = off`} {
-		if _, err := c.Exec(ctx, statement); err != nil {
-			return fmt.Errorf("prepare to rewrite tables: %w", err)
-		}
-	}
-	for _, table := range tables {
-		if _, err := c.Exec(ctx, `VACUUM FULL `+pgx.Identifier{table}.Sanitize()); err != nil {
-			return fmt.Errorf("rewrite table %s: %w", table, err)
-		}
-	}
-	return nil
 }
 
 // Shred implements engine.Engine. An update leaves the earlier version of a row in its table,

@@ -9,14 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 
 	"github.com/gofrs/flock"
 	"github.com/ncruces/go-sqlite3"
 
-	"bursar/api"
-	"bursar/internal/audit"
 	"bursar/internal/db/engine"
 )
 
@@ -203,73 +200,12 @@ func (e *Engine) Write(ctx context.Context, fn func(engine.Conn) error) error {
 // Migrate implements engine.Engine.
 func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64) error {
 	err := e.Write(ctx, func(c engine.Conn) error {
-		if err := createFunctions(c.(*conn).db); err != nil {
-			return fmt.Errorf("make the functions that migrations use: %w", err)
-		}
 		return engine.ApplyMigrations(c.(*conn), all, now)
 	})
 	if err != nil {
 		return err
 	}
 	return syncFile(filepath.Dir(e.path)) // else a power loss could remove the names of new files
-}
-
-// Rewrite implements engine.Engine. It works as another process would: the log of the
-// writer must not have old pages any more, either.
-func (e *Engine) Rewrite(ctx context.Context, _ []string) (err error) {
-	c, err := openConn(ctx, e.path, "")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.close()) }()
-	if err := c.db.Exec(`VACUUM`); err != nil {
-		return fmt.Errorf("rewrite the database: %w", err)
-	}
-	busy, err := c.queryInt(`PRAGMA wal_checkpoint(TRUNCATE)`)
-	if err == nil && busy != 0 {
-		err = errors.New("another process uses the database")
-	}
-	if err != nil {
-		return fmt.Errorf("empty the write-ahead log: %w", err)
-	}
-	return nil
-}
-
-// createFunctions adds what migrations need and SQLite lacks: 0010 makes audit rows as the
-// program wrote them then, 0013 packs ids, and 0033 makes the keys that entries are found by.
-func createFunctions(db *sqlite3.Conn) error {
-	filterKey := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		ctx.ResultInt64(audit.FilterKey(audit.Filter(arg[0].Text()), arg[1].Text(), arg[2].Text()))
-	}
-	storedEntry := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		entry := []byte("[")
-		for i, value := range arg {
-			if i > 0 {
-				entry = append(entry, ',')
-			}
-			if i == 5 { // the time
-				entry = strconv.AppendInt(entry, value.Int64(), 10)
-			} else {
-				entry = api.AppendString(entry, value.Text())
-			}
-		}
-		ctx.ResultText(string(append(entry, ']')))
-	}
-	packID := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		if packed, ok := engine.PackID(arg[0].Text(), arg[1].Text()); ok {
-			ctx.ResultBlob(packed[:])
-		}
-	}
-	matchKey := func(ctx sqlite3.Context, arg ...sqlite3.Value) {
-		if key := engine.MatchKey(arg[0].Text(), api.SplitFields([]byte(arg[1].Text()))); key != "" {
-			ctx.ResultText(key)
-		}
-	}
-	return errors.Join(
-		db.CreateFunction("match_key", 2, sqlite3.DETERMINISTIC, matchKey),
-		db.CreateFunction("pack_id", 2, sqlite3.DETERMINISTIC, packID),
-		db.CreateFunction("filter_key", 3, sqlite3.DETERMINISTIC, filterKey),
-		db.CreateFunction("stored_entry", 12, sqlite3.DETERMINISTIC, storedEntry))
 }
 
 // Shred implements engine.Engine. The database has nothing that was deleted, because the writer

@@ -221,7 +221,7 @@ type note struct {
 	amount     int64
 	currency   string
 	submission int
-	// What a restored store needs to know of a payment that it has not. Tombstones and notes of earlier versions do not have it.
+	// What a restored store needs to know of a payment that it has not. Tombstones do not have it.
 	account, rail, externalHash string
 }
 
@@ -246,13 +246,11 @@ func (c *Connector) noted(name string) ([]note, error) {
 	var all []note
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Fields(line)
-		if len(cells) < 3 {
-			return nil, fmt.Errorf("sent/%s is damaged: %q", name, line)
+		if len(cells) == 4 {
+			cells = append(cells, nothing, nothing, nothing)
 		}
-		for i, missing := range []string{"1", nothing, nothing, nothing} { // notes of earlier versions have no submission, or no more than that
-			if len(cells) == 3+i {
-				cells = append(cells, missing)
-			}
+		if len(cells) != 7 {
+			return nil, fmt.Errorf("sent/%s is damaged: %q", name, line)
 		}
 		for i, value := range cells[4:] {
 			cells[4+i] = strings.TrimPrefix(value, nothing)
