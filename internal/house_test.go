@@ -57,6 +57,21 @@ func forTests() []string {
 	return []string{"internal/browsertest", "internal/browsertest/oidctest", "internal/cli/term/termtest", "internal/contract", "internal/db/dbtest", "internal/db/dbtest/pgcluster", "internal/mail/smtptest", "internal/rail/railtest", "internal/server/servertest", "internal/testrun", "internal/torture", "internal/wait"}
 }
 
+// A stranger finds each package in the tree of CONTRIBUTING.md.
+func TestTheTreeOfTheContributingGuideHasEveryPackage(t *testing.T) {
+	guide, err := os.ReadFile("../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := strings.Split(string(guide), "```")[1]
+	for _, name := range append(slices.Concat(layers()...), forTests()...) {
+		name = strings.TrimPrefix(name, "internal/")
+		if !strings.Contains(tree, name) && !strings.Contains(tree, "    "+name[strings.LastIndex(name, "/")+1:]+"/") {
+			t.Errorf("the tree lacks %s", name)
+		}
+	}
+}
+
 const module = "bursar/"
 
 // imports finds what each package of the module imports outside of its tests.

@@ -317,3 +317,30 @@ func AuditOrganization(q db.Q, organizationID string) (string, error) {
 
 // ProvedAddress is the email_proof of an account whose address is shown to be the person's.
 const ProvedAddress = "*"
+
+// RemoveMember removes a membership, which removes its roles, too.
+func RemoveMember(tx *db.Tx, workspaceID, accountID string) error {
+	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+}
+
+// RemoveInvitation removes a membership that is not accepted yet.
+func RemoveInvitation(tx *db.Tx, workspaceID, accountID string) error {
+	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2 AND accepted = FALSE`, workspaceID, accountID)
+}
+
+// RemoveRole takes a role from a member.
+func RemoveRole(tx *db.Tx, workspaceID, accountID, role string) error {
+	return tx.Exec(`DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+}
+
+// SetOwner makes an account an owner of an organization.
+func SetOwner(tx *db.Tx, organizationID, accountID string) error {
+	return tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)
+		ON CONFLICT (account_id, organization_id) DO UPDATE SET role = excluded.role`,
+		organizationID, accountID, Owner)
+}
+
+// GiveHome makes an organization the home of an account that has none.
+func GiveHome(tx *db.Tx, organizationID, accountID string) error {
+	return tx.Exec(`UPDATE account SET home_org_id = $1 WHERE id = $2 AND home_org_id IS NULL`, organizationID, accountID)
+}

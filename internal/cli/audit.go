@@ -49,8 +49,7 @@ a name or an id. --resource is an id; with --resource-type member, workspace,
 organization, api_key or directory_entry it can also be a name. --since and
 --until take a time (2026-05-31T08:00:00Z), a local date (2026-05-31), which
 includes the whole day, or a duration before now (2h, 7d). --key includes keys
-that were made with it and its successors; entries from before the upgrade
-that brought this filter do not name their key.
+that were made with it and its successors.
 
 The entries are those of the workspace. With --organization, owners see the
 entries that belong to no workspace, such as settings and logins.`

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 )
@@ -127,7 +128,7 @@ type SentInvitation struct {
 
 // Void ends the invitation.
 func (i SentInvitation) Void(tx *db.Tx, by string) (audit.Event, error) {
-	if err := tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2 AND accepted = FALSE`, i.WorkspaceID, i.AccountID); err != nil {
+	if err := access.RemoveInvitation(tx, i.WorkspaceID, i.AccountID); err != nil {
 		return audit.Event{}, err
 	}
 	event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: i.WorkspaceID, ResourceID: i.ID, Description: "Withdrew the invitation of " + i.Email + ", which " + by + " had made"}

@@ -204,5 +204,20 @@ func (s *Service) Expire(tx *db.Tx) error {
 	}
 	// A token expires at most one lifetime after its signing key was retired.
 	longest := max(s.config.DeviceTTL, s.config.KeyTTL) + time.Hour
-	return tx.Exec(`DELETE FROM signing_key WHERE retired_at IS NOT NULL AND retired_at <= $1`, now-longest.Milliseconds())
+	return token.DeleteRetired(tx, now-longest.Milliseconds())
+}
+
+// SetPassword stores the hash of an account's password.
+func SetPassword(tx *db.Tx, accountID, hash string) error {
+	return tx.Exec(`UPDATE account SET password_hash = $2 WHERE id = $1`, accountID, hash)
+}
+
+// Rename changes the name of an account.
+func Rename(tx *db.Tx, accountID, name string) error {
+	return tx.Exec(`UPDATE account SET name = $2 WHERE id = $1`, accountID, name)
+}
+
+// ShowSecondFactor marks a session as one that has shown a second factor.
+func ShowSecondFactor(tx *db.Tx, sessionID string) error {
+	return tx.Exec(`UPDATE session SET second_factor = TRUE WHERE id = $1`, sessionID)
 }

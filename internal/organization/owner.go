@@ -48,7 +48,7 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 			err = fault.Missing("member of the organization")
 		}
 		if err == nil {
-			err = setOwner(tx, in.ID, in.UserID)
+			err = access.SetOwner(tx, in.ID, in.UserID)
 		}
 		if err == nil {
 			err = access.NoteOwnerOrigin(tx, by.Actor, in.ID, in.UserID)

@@ -59,16 +59,10 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 // Found makes somebody the first owner of an organization, which is their home if they
 // have none yet.
 func Found(tx *db.Tx, organizationID, accountID string) error {
-	if err := setOwner(tx, organizationID, accountID); err != nil {
+	if err := access.SetOwner(tx, organizationID, accountID); err != nil {
 		return err
 	}
-	return tx.Exec(`UPDATE account SET home_org_id = $1 WHERE id = $2 AND home_org_id IS NULL`, organizationID, accountID)
-}
-
-func setOwner(tx *db.Tx, organizationID, accountID string) error {
-	return tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)
-		ON CONFLICT (account_id, organization_id) DO UPDATE SET role = excluded.role`,
-		organizationID, accountID, access.Owner)
+	return access.GiveHome(tx, organizationID, accountID)
 }
 
 func owners(q db.Q, organizationID, after string, take int) ([]api.User, error) {

@@ -118,7 +118,7 @@ func reinstate(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
 			err = fault.New(fault.Forbidden, "this person is no longer a member of the organization: remove them, or add them to a workspace first")
 		}
 		if err == nil {
-			err = setOwner(tx, row.OrganizationID, row.AccountID)
+			err = access.SetOwner(tx, row.OrganizationID, row.AccountID)
 		}
 		if err != nil {
 			return err

@@ -563,10 +563,8 @@ func suspendedWith(x *servertest.Tenant, role string) (id string) {
 // aSuspendedOwner is one who was added with a compromised key of another owner. The caller, or the tenant's owner, made that one.
 func aSuspendedOwner(x *servertest.Tenant, caller *servertest.Client) request {
 	t, other := x.Owner.T(), x.Member("viewer")
-	maker := x.Owner
 	if x.Owner.On(t).Post(x.OrganizationPath("/owners"), body{"user_id": other.UserID}).Status != 200 {
-		maker = caller
-		maker.Post(x.OrganizationPath("/owners"), body{"user_id": other.UserID})
+		caller.Post(x.OrganizationPath("/owners"), body{"user_id": other.UserID})
 	}
 	key, secret, err := x.Node.Identity.CreateKeyFor(t.Context(), db.Caller{}, other.Email(), identity.NewKey{Name: "stolen", Scope: audit.Scope{Administer: true}})
 	if err != nil {

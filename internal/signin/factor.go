@@ -6,6 +6,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 )
 
 var errUseFactor = fault.New(fault.SecondFactorRequired, "you have a second factor already: sign in with it")
@@ -24,7 +25,7 @@ func (s *Service) lockForFactor(tx *db.Tx, by db.Caller) error {
 	case err != nil:
 		return err
 	case !has:
-		return tx.Exec(`UPDATE session SET second_factor = TRUE WHERE id = $1`, by.SessionID)
+		return identity.ShowSecondFactor(tx, by.SessionID)
 	case by.NeedsFactor:
 		return errUseFactor
 	}

@@ -171,7 +171,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 		if err := lockCaller(tx, by); err != nil {
 			return struct{}{}, event, err
 		}
-		if err := setPassword(tx, by.ID, hash); err != nil {
+		if err := identity.SetPassword(tx, by.ID, hash); err != nil {
 			return struct{}{}, event, err
 		}
 		if !keepKeys {
@@ -189,10 +189,6 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 	return err
 }
 
-func setPassword(tx *db.Tx, accountID, hash string) error {
-	return tx.Exec(`UPDATE account SET password_hash = $2 WHERE id = $1`, accountID, hash)
-}
-
 // RedeemWithPassword uses up a link and sets up the account with a name and a password.
 // Earlier sessions end.
 func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, name, password string) (Proven, error) {
@@ -204,6 +200,6 @@ func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, na
 	if err != nil {
 		return Proven{}, err
 	}
-	proven, err := s.redeem(ctx, by, link, name, opened, mail.PasswordChanged, func(tx *db.Tx, _ bool) error { return setPassword(tx, opened.AccountID, hash) })
+	proven, err := s.redeem(ctx, by, link, name, opened, mail.PasswordChanged, func(tx *db.Tx, _ bool) error { return identity.SetPassword(tx, opened.AccountID, hash) })
 	return proven.pending(proven.NeedsCode, hash), err
 }

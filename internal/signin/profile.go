@@ -79,7 +79,7 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 		}
 		event := audit.Event{Action: audit.UserRenamed, ResourceID: by.ID, Description: "Changed their name to " + name}
 		event.Changes.Add("name", before, name)
-		return struct{}{}, event, tx.Exec(`UPDATE account SET name = $2 WHERE id = $1`, by.ID, name)
+		return struct{}{}, event, identity.Rename(tx, by.ID, name)
 	})
 	return err
 }

@@ -281,3 +281,8 @@ func InsertKey(tx *db.Tx, v *vault.Vault) (id string, err error) {
 	return id, tx.Exec(`INSERT INTO signing_key (id, seed_sealed, sealed_by, created_at) VALUES ($1, $2, $3, $4)`,
 		id, sealed, vault.KeyOf(sealed), tx.Now())
 }
+
+// DeleteRetired deletes the keys that were retired up to a time.
+func DeleteRetired(tx *db.Tx, until int64) error {
+	return tx.Exec(`DELETE FROM signing_key WHERE retired_at IS NOT NULL AND retired_at <= $1`, until)
+}

@@ -156,7 +156,7 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 		event.Changes.Add("roles", in.Role, nil)
 		may, err := access.HeldBy(tx.Q, in.ID, member.AccountID)
 		if err == nil {
-			err = dropRole(tx, in.ID, member.AccountID, in.Role)
+			err = access.RemoveRole(tx, in.ID, member.AccountID, in.Role)
 		}
 		if err == nil {
 			taken.ApprovalsWaiting, err = s.stranded(tx, in.ID, may)

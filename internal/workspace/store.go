@@ -175,14 +175,10 @@ func nameOf(q db.Q, accountID string) (string, error) {
 
 // leave removes a membership, which removes its roles, too.
 func leave(tx *db.Tx, workspaceID, accountID string) error {
-	if err := tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID); err != nil {
+	if err := access.RemoveMember(tx, workspaceID, accountID); err != nil {
 		return err
 	}
 	return access.LeaveHome(tx, accountID)
-}
-
-func dropRole(tx *db.Tx, workspaceID, accountID, role string) error {
-	return tx.Exec(`DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
 }
 
 func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
