@@ -71,7 +71,7 @@ func TestActionsAreDottedAndUnique(t *testing.T) {
 	for _, action := range actions(t) {
 		parts := 3
 		if strings.HasPrefix(string(action), "audit.") || action == audit.DirectoryExported {
-			parts = 2 // decisions.md names them so
+			parts = 2 // the contract names them so
 		}
 		if strings.Count(string(action), ".") != parts-1 || strings.ToLower(string(action)) != string(action) {
 			t.Errorf("%s is not of the form area.thing.verb", action)

@@ -40,7 +40,7 @@ func (f modelFields) str(name string) (text string) {
 	return text
 }
 
-// shown is the label as decisions.md derives it.
+// shown is the label as the contract derives it.
 func (e *modelEntry) shown() string {
 	full := strings.TrimSpace(e.fields.str("first-name") + " " + e.fields.str("last-name"))
 	for _, label := range []string{e.label, e.name, e.fields.str("name"), full, e.fields.str("email"), e.fields.str("phone")} {

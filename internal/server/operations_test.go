@@ -29,7 +29,7 @@ type request struct {
 	headers []string
 }
 
-// operation is one route and the permission that decisions.md demands for it.
+// operation is one route and the permission that the contract requires for it.
 type operation struct {
 	route string // as "METHOD /path"
 	need  string

@@ -36,7 +36,7 @@ type caller struct {
 	held           []string // permissions in the workspace
 }
 
-// may is the status that decisions.md gives the caller for a need.
+// may is the status that the contract gives the caller for a need.
 func (c caller) may(need string) int {
 	workspace, organization := strings.HasPrefix(need, "ws."), strings.HasPrefix(need, "org.")
 	switch {

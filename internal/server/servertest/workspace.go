@@ -30,7 +30,7 @@ func (x *Tenant) MemberWith(t testing.TB, userID string) api.Member {
 	return api.Member{}
 }
 
-// BuiltInRoles is the table of roles and permissions in docs/decisions.md.
+// BuiltInRoles is the table of roles and permissions of the contract.
 func BuiltInRoles() map[string][]string {
 	viewer := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.payouts.read", "ws.accounts.read"}
 	with := func(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
