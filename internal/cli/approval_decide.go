@@ -22,8 +22,8 @@ asks, unless you pass the --digest that 'bursar approvals show' printed for
 one: then it approves exactly that, or fails if it is something else by now.
 
 Several approvals of one kind are decided with one statement. An import is one
-approval, and is approved alone: 'bursar approvals lines' lists what it is for,
-and --leave-out rejects some of its lines.
+approval, and is approved alone: 'bursar approvals lines' lists what it is
+for, and --leave-out rejects some of its lines.
 
 You must have logged in with 'bursar login' within the last 15 minutes, by a
 device code that you approved at a browser. API keys cannot approve, unless a

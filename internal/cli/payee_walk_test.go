@@ -17,7 +17,7 @@ import (
 // harmless are the commands about payees and approvals that change no payee. The others are in commandsOn.
 var harmless = []string{"directory duplicates", "directory export", "directory get", "directory history", "directory list", "directory search",
 	"directory tags create", "directory tags delete", "directory tags list", "directory tags rename", "directory tags update", "receiving-methods list",
-	"approvals lines", "approvals list", "approvals show"}
+	"approvals extend", "approvals lines", "approvals list", "approvals show"}
 
 // attempt is a command with its arguments.
 type attempt struct {

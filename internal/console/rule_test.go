@@ -13,6 +13,7 @@ import (
 func TestRulesAreAddedAndRemovedInPlainWords(t *testing.T) {
 	t.Parallel()
 	n := start(t)
+	n.FirstTenant(t).Staff("admin", 2)
 	page := open(t, n, adminEmail, "")
 	page.ClickText("Payout rules")
 	page.WaitText("No rules yet.")
@@ -46,7 +47,7 @@ func TestRulesAreAddedAndRemovedInPlainWords(t *testing.T) {
 	page.Accessible("rules and limits")
 	page.ClickText("Remove: Sandbox payouts above")
 	page.ClickText("Remove")
-	page.WaitText("No rules yet.")
+	page.WaitText("its removal waits for a second person's approval")
 }
 
 func TestWhatGuardsPayoutsLessWaitsForAnotherPerson(t *testing.T) {

@@ -46,7 +46,7 @@ func TestNoSecretIsMadeByWhoLosesAccessMeanwhile(t *testing.T) {
 		}
 		t.Run("nor for a client that is given more meanwhile", func(t *testing.T) {
 			p := p.in(t)
-			refused(t, p.meanwhile(`INSERT INTO member_role (workspace_id, account_id, role) VALUES ($1, $2, 'disbursement_manager')`,
+			refused(t, p.meanwhile(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before) VALUES ($1, $2, 'disbursement_manager', 0, 0)`,
 				[]any{p.workspaceID, client.ID}, func() error {
 					_, err := p.rotate(by, client.ID)
 					return err

@@ -30,6 +30,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"auditlog.Signer.post",
 		"auditlog.treeBuilder.store",
 		"budget.Budgets.Spend",
+		"dbtest.Store.LooksEarlier",
 		"directory.Service.Merge", "directory.Service.Purge",
 		"directory.Service.Restore",
 		"directory.Service.UndoMerge", "directory.Service.Update",

@@ -157,7 +157,8 @@ func giveMany(t testing.TB, n *servertest.Node, x *servertest.Tenant, key string
 				`($1, $2, $2, $3, TRUE, $4, $5, $5)`, members)
 		}
 		if err == nil {
-			err = tx.InsertRows(`INSERT INTO member_role (workspace_id, account_id, role, given_by, given_key_id, through_key_id) VALUES `, `($1, $2, 'viewer', $3, $4, $4)`, roles)
+			err = tx.InsertRows(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before, given_by, given_key_id, through_key_id) VALUES `,
+				`($1, $2, 'viewer', 0, 0, $3, $4, $4)`, roles)
 		}
 		return nil, audit.None("a test"), err
 	})

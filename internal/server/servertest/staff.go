@@ -21,7 +21,9 @@ func (x *Tenant) Staff(role string, people int) {
 				err = access.Join(tx, x.WorkspaceID, id, role)
 			}
 		}
-		return struct{}{}, audit.Event{Action: audit.MemberAdded, WorkspaceID: x.WorkspaceID, ResourceID: x.WorkspaceID, Description: "Added people as " + role}, err
+		event := audit.Event{Action: audit.MemberAdded, WorkspaceID: x.WorkspaceID, ResourceID: x.WorkspaceID, Description: "Added people as " + role}
+		event.Changes.Add("roles", nil, role)
+		return struct{}{}, event, err
 	})
 	if err != nil {
 		x.t.Fatalf("add people as %s: %v", role, err)
