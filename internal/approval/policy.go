@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/mail"
 )
 
@@ -202,6 +203,9 @@ func (s *Service) updatePolicy(tx *db.Tx, by db.Caller, number int64, in UpdateP
 	}
 	payouts, err := access.ObserveSecondPerson(tx, access.Payouts, in.ID)
 	if err != nil {
+		return event, err
+	}
+	if _, err := identity.HeldNow(tx, by, in.ID, access.WSWrite); err != nil {
 		return event, err
 	}
 	c := policyChange{p.Approval, p.Approval, p.Hours, p.Hours, p.Demand, p.Demand}

@@ -187,7 +187,7 @@ func (s *Service) RevokeAnyCompromisedKey(ctx context.Context, by db.Caller, idO
 }
 
 func (s *Service) revokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string, compromised bool) (id string, err error) {
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		column, value := "id", idOrSecret
 		if credential.WellFormed(apiKeyPrefix, idOrSecret) {
 			column, value = "hash", credential.Hash(idOrSecret)

@@ -2,6 +2,9 @@ package identity
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -13,7 +16,7 @@ import (
 // RevokeKey revokes a key of the caller. It ends the sessions and keys that depend on it, and the invitations that were made with it and
 // that no one has accepted.
 func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
+	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
 		r, err := revokeKey(tx, by, in.ID, by.ID, false)
 		if err == nil {
 			err = limitRevocation(tx.Q, by.Actor, in.ID)
@@ -25,7 +28,7 @@ func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api
 // RevokeCompromisedKey is RevokeKey that suspends what came through the key: members, roles and machine clients. An admin of each
 // workspace confirms or removes them. A key that is revoked already can be compromised, too.
 func (s *Service) RevokeCompromisedKey(ctx context.Context, by db.Caller, in KeyInput) (api.CompromisedKey, error) {
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.CompromisedKey, audit.Event, error) {
+	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (api.CompromisedKey, audit.Event, error) {
 		r, err := revokeKey(tx, by, in.ID, by.ID, true)
 		if err == nil {
 			err = limitRevocation(tx.Q, by.Actor, in.ID)
@@ -46,6 +49,19 @@ type revocation struct {
 }
 
 var errNoKey = fault.Foreign("API key", fault.Scope{})
+
+// errPlacesChanged means that access was given with the key, in a place that was not locked, before its account was.
+var errPlacesChanged = errors.New("the key has given access in another place meanwhile")
+
+// writeRevocation is db.Write for revokeKey: it repeats the transaction while the places change in which the key has given access.
+func writeRevocation[T any](ctx context.Context, d *db.DB, by db.Caller, fn func(tx *db.Tx) (T, audit.Event, error)) (out T, err error) {
+	for range 5 {
+		if out, err = db.Write(ctx, d, by, fn); !errors.Is(err, errPlacesChanged) {
+			return out, err
+		}
+	}
+	return out, fmt.Errorf("revoke an API key: %w", err)
+}
 
 // revokeKey revokes a key and what depends on it. Organizations are locked before workspaces and those before the account, in the order
 // of their ids.
@@ -70,6 +86,14 @@ func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) 
 		return r, err
 	}
 	if err := lockKeys(tx, accountID); err != nil {
+		return r, err
+	}
+	// No one gives access with the key from here on: that locks the account, too.
+	nowOrganizations, nowWorkspaces, err := placesThrough(tx.Q, keys, compromised)
+	if err == nil && !(slices.Equal(organizations, nowOrganizations) && slices.Equal(workspaces, nowWorkspaces)) {
+		err = errPlacesChanged
+	}
+	if err != nil {
 		return r, err
 	}
 	var revokedAt int64
@@ -98,18 +122,28 @@ func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) 
 	return r, r.suspend(tx, by, c, organizations, workspaces)
 }
 
-// lockPlaces locks the organizations whose owners came through compromised keys, and the workspaces into which someone came through keys.
-func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, workspaces []string, err error) {
+// placesThrough returns the organizations whose owners came through compromised keys, and the workspaces into which someone came through
+// keys.
+func placesThrough(q db.Q, keys []string, compromised bool) (organizations, workspaces []string, err error) {
 	if compromised {
-		organizations, err = access.OrganizationsThrough(tx.Q, keys)
+		organizations, err = access.OrganizationsThrough(q, keys)
+	}
+	if err == nil {
+		workspaces, err = access.WorkspacesThrough(q, keys)
+	}
+	return organizations, workspaces, err
+}
+
+// lockPlaces locks what placesThrough returns.
+func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, workspaces []string, err error) {
+	organizations, workspaces, err = placesThrough(tx.Q, keys, compromised)
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, id := range organizations {
 		if err = tx.Exec(`UPDATE organization SET name = name WHERE id = $1`, id); err != nil {
 			return nil, nil, err
 		}
-	}
-	if err == nil {
-		workspaces, err = access.WorkspacesThrough(tx.Q, keys)
 	}
 	for _, id := range workspaces {
 		if _, _, err = access.LockMembers(tx, id); err != nil {

@@ -88,7 +88,13 @@ func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsI
 	}
 	var rules string // what the change means for the second factor and the audit log
 	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Organization]{
-		Lock:  func(tx *db.Tx) (api.Organization, error) { return lock(tx, in.ID) },
+		Lock: func(tx *db.Tx) (api.Organization, error) {
+			o, err := lock(tx, in.ID)
+			if err == nil {
+				err = stillOwner(tx, by, in.ID)
+			}
+			return o, err
+		},
 		Names: func(o *api.Organization) (name, slug *string) { return &o.Name, &o.Slug },
 		Change: func(tx *db.Tx, o *api.Organization, changes *audit.Changes) (err error) {
 			before := o.RequireSecondFactor

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/mail"
 	"bursar/internal/web"
 )
@@ -44,7 +45,7 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Made[api.PayoutLimit], audit.Event, error) {
 		l := in.limit()
 		l.ID, l.WorkspaceID, l.CreatedAt = tx.NewID("lim"), workspaceID, tx.Now()
-		all, people, err := r.lockedLimits(tx, workspaceID)
+		all, people, err := r.limitsForChange(tx, by, workspaceID)
 		if err != nil {
 			return none, audit.Event{}, err
 		}
@@ -111,7 +112,7 @@ func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (a
 		return api.PayoutLimit{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("limit"))
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.PayoutLimit, audit.Event, error) {
-		all, people, err := r.lockedLimits(tx, l.WorkspaceID)
+		all, people, err := r.limitsForChange(tx, by, l.WorkspaceID)
 		at := slices.IndexFunc(all, func(one limit) bool { return one.ID == in.ID })
 		if err == nil && at < 0 {
 			err = fault.Missing("limit")
@@ -153,12 +154,16 @@ func (r *Rules) askForLimit(tx *db.Tx, by db.Caller, number int64, people access
 	return waits, tx.Exec(`UPDATE payout_limit SET approval_id = $2 WHERE id = $1`, old.ID, waits)
 }
 
-func (r *Rules) lockedLimits(tx *db.Tx, workspaceID string) (all []limit, people access.SecondPerson, err error) {
+// limitsForChange reads all limits of a workspace and who could approve. The caller must still be allowed to change them.
+func (r *Rules) limitsForChange(tx *db.Tx, by db.Caller, workspaceID string) (all []limit, people access.SecondPerson, err error) {
 	if err = lockGuard(tx, workspaceID); err == nil {
 		people, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
 	}
 	if err == nil {
 		all, err = r.limitsOf(tx.Q, workspaceID, "", "", maxOfEach)
+	}
+	if err == nil {
+		_, err = identity.HeldNow(tx, by, workspaceID, access.WSWrite)
 	}
 	return all, people, err
 }

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/mail"
 	"bursar/internal/web"
 )
@@ -44,7 +45,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Made[api.ApprovalRule], audit.Event, error) {
 		u := api.ApprovalRule{ID: tx.NewID("rul"), WorkspaceID: workspaceID, ApprovalRuleTerms: in.terms(), Status: api.RuleActive, CreatedAt: tx.Now()}
-		all, people, err := r.lockedRules(tx, workspaceID)
+		all, people, err := r.rulesForChange(tx, by, workspaceID)
 		if err == nil && len(all) >= maxOfEach {
 			err = fault.New(fault.TooMany, "a workspace has at most %d approval rules", maxOfEach)
 		}
@@ -88,7 +89,7 @@ func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (a
 		return api.ApprovalRule{}, err
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.ApprovalRule, audit.Event, error) {
-		all, people, err := r.lockedRules(tx, found.WorkspaceID)
+		all, people, err := r.rulesForChange(tx, by, found.WorkspaceID)
 		at := slices.IndexFunc(all, func(one rule) bool { return one.ID == in.ID })
 		if err == nil && at < 0 {
 			err = fault.Missing("approval rule")
@@ -140,7 +141,7 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 		return api.ApprovalRule{}, err
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.ApprovalRule, audit.Event, error) {
-		all, people, err := r.lockedRules(tx, u.WorkspaceID)
+		all, people, err := r.rulesForChange(tx, by, u.WorkspaceID)
 		if err != nil {
 			return api.ApprovalRule{}, audit.Event{}, err
 		}
@@ -221,6 +222,15 @@ func (r *Rules) enterGuard(ctx context.Context, by db.Caller, workspaceID, mode 
 		err = fault.Missing("rule or limit") // which the caller replaces
 	}
 	return number, err
+}
+
+// rulesForChange is lockedRules for a caller, who must still be allowed to change them.
+func (r *Rules) rulesForChange(tx *db.Tx, by db.Caller, workspaceID string) (all []rule, people access.SecondPerson, err error) {
+	all, people, err = r.lockedRules(tx, workspaceID)
+	if err == nil {
+		_, err = identity.HeldNow(tx, by, workspaceID, access.WSWrite)
+	}
+	return all, people, err
 }
 
 // lockedRules reads all rules of a workspace and who could approve, for a change.

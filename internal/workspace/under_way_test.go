@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/server/servertest"
@@ -55,6 +56,15 @@ func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 				return p.maker.Put(p.x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.members.read"}})
 			},
 			"delete a role": func(p place) *servertest.Answer { return p.maker.Delete(p.x.Path("/roles/spare")) },
+			"loosen the policy": func(p place) *servertest.Answer {
+				return p.maker.Patch(p.x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0})
+			},
+			"make a rule": func(p place) *servertest.Answer {
+				return p.maker.Post("/v2/approval-rules", body{"workspace_id": p.x.WorkspaceID, "approvals": 0, "up_to_cents": 100})
+			},
+			"set a limit": func(p place) *servertest.Answer {
+				return p.maker.Post("/v2/limits", body{"workspace_id": p.x.WorkspaceID, "per": "payout", "amount_cents": 100})
+			},
 		}
 		for loss, c := range losses {
 			for name, send := range requests {
@@ -72,6 +82,27 @@ func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 					}
 				})
 			}
+		}
+	})
+}
+
+// Nothing was given with the key before, so its revocation has locked no workspace when the invitation is made.
+func TestAnInvitationThatAKeyMakesWhileItIsReportedEnds(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, _ := stolenKey(t, n, x.Owner)
+		guest := n.User(t, servertest.NewEmail())
+		invite := func(tx *db.Tx) error {
+			if err := tx.Exec(`UPDATE account SET name = name WHERE id = $1`, x.Owner.UserID); err != nil {
+				return err
+			}
+			return tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, invitation_id, invited_by, invitation_expires_at, given_by, given_key_id,
+				through_key_id, joined_at) VALUES ($1, $2, 'inv_meanwhile', 'inv_meanwhile', $3, $4, $3, $5, $5, $6)`,
+				x.WorkspaceID, guest.UserID, x.Owner.UserID, tx.Now()+1_000_000, key, tx.Now())
+		}
+		got := servertest.WhileUnderWay(t, n.DB, invite, func() api.CompromisedKey { return report(t, n, x.Owner, key) })
+		if got.InvitationsEnded != 1 {
+			t.Errorf("the report is %+v", got)
 		}
 	})
 }
