@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 )
 
 const (
@@ -25,6 +26,7 @@ func (r Report) WriteJSON(path string) error {
 }
 
 // Insert replaces the text between the lines <!-- bench --> and <!-- /bench --> of a file.
+// Tables lose the padding of their columns.
 func Insert(file string, text []byte) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
@@ -35,6 +37,8 @@ func Insert(file string, text []byte) error {
 	if !found || !closed {
 		return fmt.Errorf("insert the report: %s has no lines %s and %s", file, opening, closing)
 	}
+	text = regexp.MustCompile(` {2,}`).ReplaceAll(text, []byte(" "))
+	text = regexp.MustCompile(`-{4,}`).ReplaceAll(text, []byte("---"))
 	page := fmt.Appendf(nil, "%s\n%s\n\n%s\n\n%s\n%s", before, opening, bytes.TrimSpace(text), closing, after)
 	if err := os.WriteFile(file, page, 0o644); err != nil {
 		return fmt.Errorf("insert the report: %w", err)

@@ -117,6 +117,12 @@ func TestInsertReplacesOnlyTheTextBetweenItsLines(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	if err := Insert(path, []byte("| a    | b |\n|------|--:|\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, path), before+"\n| a | b |\n|---|--:|\n\n"+after; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 	for _, text := range []string{"", "\n<!-- bench -->\n", "\n<!-- /bench -->\n\n<!-- bench -->\n"} {
 		write(t, path, text)
 		if err := Insert(path, []byte("new")); err == nil || read(t, path) != text {
