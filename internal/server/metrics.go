@@ -53,7 +53,7 @@ func newMetrics(signer *auditlog.Signer, failures *identity.Failures, books *led
 		counted("bursar_payouts_contradicted_total", "Rail answers and bank bookings that conflict with a payout's record.", &dispatcher.Contradicted),
 		counted("bursar_rail_record_conflicts_total", "Connectors that stopped sending because their folder does not agree with the store.", &dispatcher.RecordConflicts),
 		counted("bursar_suspense_notices_total", "Movements at a bank that nobody can explain and that went to suspense.", &dispatcher.Suspended),
-		counted("bursar_notices_untaken_total", "Tries to take what a rail tells that failed. It is tried again, and the log says why.", &dispatcher.Untaken),
+		counted("bursar_rail_notice_errors_total", "Failed attempts to book what a rail reports. They are repeated, and the log has the reason.", &dispatcher.Untaken),
 		gauged("bursar_payout_stops", "Workspaces and modes in which people have stopped sending payouts.", func() float64 { return float64(dispatcher.Stops.Load()) }),
 		gauged("bursar_clock_skew_seconds", "How far the clock of this node is ahead of the database's. Beyond 4 seconds it sends no payouts.", func() float64 { return dispatcher.Skew().Seconds() }),
 		gauged("bursar_ledger_mismatches", "Where the ledger contradicts itself, as the check in the background has found it. Anything but 0 needs an operator.", func() float64 { return float64(books.Mismatches()) }))
