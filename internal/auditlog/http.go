@@ -7,7 +7,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Filters are the parameters that select rows, and whose log it is.
+// Filters are the parameters that select a log and its rows.
 type Filters struct {
 	WorkspaceID    *string `query:"workspace_id"`
 	OrganizationID *string `query:"organization_id"`
@@ -50,7 +50,7 @@ func checkTime(v *fault.Violations, field string, text *string, absent int64) in
 	return at
 }
 
-// ListInput asks for a page of the log.
+// ListInput selects a page of the log.
 type ListInput struct {
 	Filters
 	web.PageParams

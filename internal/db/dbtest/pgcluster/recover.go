@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// Archiving are the settings with which a server keeps its log in the folder archive beside its data, as
-// docs/operating.md says for real servers.
+// Archiving returns the settings with which a server archives its log to the folder archive beside its
+// data, as docs/operating.md describes for production servers.
 func Archiving() []string {
 	return []string{"archive_mode=on", "archive_command=mkdir -p ../archive && test ! -f ../archive/%f && cp %p ../archive/%f"}
 }
