@@ -42,7 +42,7 @@ func railsFor(ctx context.Context, c config.Serve, d *db.DB, log *slog.Logger) (
 	return rails, err
 }
 
-// currencies lists the currencies of the rails, in the order of their first use.
+// currencies lists the currencies of the rails, in the order of the rails.
 func currencies(rails *rail.Rails) (list []string) {
 	for _, r := range rails.All() {
 		if !slices.Contains(list, r.Currency) {

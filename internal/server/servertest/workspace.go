@@ -8,12 +8,12 @@ import (
 	"bursar/api"
 )
 
-// OrganizationPath is a path in the tenant's organization.
+// OrganizationPath returns a path in the tenant's organization.
 func (x *Tenant) OrganizationPath(rest string) string {
 	return "/v1/organizations/" + x.OrganizationID + rest
 }
 
-// Members are the members of the tenant's workspace.
+// Members returns the members of the tenant's workspace.
 func (x *Tenant) Members(t testing.TB) []api.Member {
 	t.Helper()
 	return Decoded[[]api.Member](x.Owner.On(t).Get(x.Path("/members")))
@@ -30,7 +30,7 @@ func (x *Tenant) MemberWith(t testing.TB, userID string) api.Member {
 	return api.Member{}
 }
 
-// BuiltInRoles is the table of roles and permissions in docs/decisions.md.
+// BuiltInRoles returns the table of roles and permissions in docs/decisions.md.
 func BuiltInRoles() map[string][]string {
 	viewer := []string{"ws.read", "ws.members.read", "ws.directory.read", "ws.payouts.read", "ws.accounts.read"}
 	with := func(base []string, more ...string) []string { return append(slices.Clone(base), more...) }
@@ -50,12 +50,12 @@ func BuiltInRoles() map[string][]string {
 	}
 }
 
-// BadNames are invalid names for workspaces, organizations and roles.
+// BadNames returns invalid names for workspaces, organizations and roles.
 func BadNames() []string {
 	return []string{"", "   ", strings.Repeat("a", 101), "tab\there", "nul\u0000"}
 }
 
-// BadSlugs are invalid slugs.
+// BadSlugs returns invalid slugs.
 func BadSlugs() []string {
 	return []string{"", "a", strings.Repeat("a", 49), "Upper", "under_score", "with space", "é-è", "line\nbreak", "dot.dot"}
 }
