@@ -52,7 +52,7 @@ func Viewport(width, height int) Option {
 // Phone is the viewport of a small phone.
 func Phone() Option { return Viewport(375, 812) }
 
-// Dark is a user who prefers dark colours.
+// Dark is a user who prefers dark colors.
 func Dark() Option { return func(s *settings) { s.scheme = "dark" } }
 
 // Zone is the user's time zone, such as "Asia/Manila". Without it, it is UTC.
@@ -119,7 +119,7 @@ func (p *Page) attach() error {
 		func() error { return emulateViewport(ctx, p.settings.width, p.settings.height) },
 		func() error { return emulateScheme(ctx, p.settings.scheme) },
 		func() error {
-			// A browser without windows cannot ask whether a page may copy.
+			// A headless browser cannot ask whether a page may copy.
 			_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
 				Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted, BrowserContextID: tab.BrowserContextID,
 			})
