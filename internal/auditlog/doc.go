@@ -20,7 +20,7 @@
 //   - The leaves of the tree are the rows in the order of their positions, and one leaf for
 //     each head. The row at position p that head n is the first to cover is the leaf
 //     row_offset + (p-1) + (n-1), where row_offset is 1 in a log that was restarted.
-//   - Streams are numbered in the order of their first rows, so that those with rows below any
+//   - Streams are numbered in the order of their first rows. So those with rows below any
 //     head are 0, 1, 2, … The operator's is 0 and always exists.
 //   - Full tiles never change, and a tile at the right edge only grows.
 //   - Each step compares and swaps a size (audit_sequence.size, audit_tree.size with its code)
@@ -42,15 +42,15 @@
 //   - Two nodes build at once: one of the swaps finds another size, its transaction is rolled
 //     back, and its node reads the tree again.
 //   - A node dies between a commit and the checkpoint file: the file is older than the store,
-//     which is what the check at the start expects.
-//   - The store is older than the file, after a backup was restored or a standby that lagged
-//     took over: the signer finds a smaller tree or another root, reports it, and signs
-//     nothing (BrokenError). It does the same while it runs, since it compares every head with
-//     the last that it signed. Restart opens a new log (the next generation) whose first leaf
-//     is the lost checkpoint.
-//   - A tile, a head, a place or a row is changed in the store: if the builder or the signer
-//     reads it, they stop with an error that is logged once and counted. 'bursar audit verify
-//     --store' finds the rest.
+//     which the check at the start expects.
+//   - The store is older than the file, after a backup was restored or a lagging standby took
+//     over: the signer finds a smaller tree or another root. It reports that, and signs
+//     nothing (BrokenError). It does the same while it runs, since it compares every head
+//     with the last that it signed. Restart opens a new log (the next generation) whose first
+//     leaf is the lost checkpoint.
+//   - A tile, a head, a place or a row is changed in the store: a builder or signer that
+//     reads it stops with an error. The error is logged once and counted. 'bursar audit
+//     verify --store' finds the rest.
 //   - The key is missing: the node serves, sequences and does not sign. The tree waits, and
 //     catches up when a node has the key.
 //   - A witness or the mail server is down: nothing waits for it.

@@ -12,8 +12,8 @@ import (
 	"bursar/internal/keyfile"
 )
 
-// The key that signs the checkpoints is in a file and never in the store, so that write
-// access to the store does not allow signing a changed log. The store has the public key.
+// The key that signs the checkpoints is in a file and never in the store. So write access
+// to the store does not allow signing a changed log. The store has the public key.
 
 // ReadKey reads the key that signs the checkpoints.
 func ReadKey(file string) (*auditproof.Key, error) {

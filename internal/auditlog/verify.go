@@ -26,10 +26,10 @@ type StoreReport struct {
 	Failures                   []auditproof.Failure
 }
 
-// VerifyStore recomputes all data of the audit log in the store: leaves from rows and
-// places, the tree and its heads from the leaves, tiles from tiles, counts, and the columns
-// by which rows are found. kept is the checkpoint that is kept outside the store, which a
-// forger of the store cannot change. It may be empty.
+// VerifyStore recomputes all data of the audit log in the store. It computes leaves from
+// rows and places, the tree and its heads from the leaves, tiles from tiles, counts, and
+// the columns by which rows are found. kept is the checkpoint that is kept outside the
+// store, which a forger of the store cannot change. It may be empty.
 //
 // A row that does not match its leaf was changed, unless the tree shows that the leaf was.
 // Up to each head, the true leaves are those that produce its root.

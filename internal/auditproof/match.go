@@ -70,7 +70,7 @@ func (m *matcher) leaf(n int64) (tlog.Hash, bool, error) {
 // place.
 const near = 16
 
-// add looks for the leaf of a row.
+// add searches for the leaf of a row.
 func (m *matcher) add(row seenRow) error {
 	m.highest = max(m.highest, row.seq)
 	skipped := row.seq - m.last - 1

@@ -2,11 +2,12 @@
 //
 // # The stream
 //
-// All copies use one stream format, which does not depend on the engine: a line that names the format, a
-// header (JSON), each table (its columns as JSON, then its rows), and a manifest (JSON). The list of
-// tables comes from the schema of the store itself, so that a new table is copied automatically. Rows are
-// in the format of engine.AppendRow, columns sorted by name. Tables come in the order of references,
-// unless tables refer to each other. References are checked after all rows are loaded.
+// All copies use one stream format, which does not depend on the engine. A stream is a line that names
+// the format, a header (JSON), each table (its columns as JSON, then its rows), and a manifest (JSON).
+// The list of tables comes from the schema of the store itself, so that a new table is copied
+// automatically. Rows are in the format of engine.AppendRow, columns sorted by name. Tables come in the
+// order of references, unless tables refer to each other. References are checked after all rows are
+// loaded.
 //
 // An archive is the stream, compressed with gzip and encrypted with age, since it holds secrets.
 // A move sends the stream from one store to the other.

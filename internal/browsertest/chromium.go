@@ -15,8 +15,8 @@ import (
 // ErrNotInstalled is returned if no Chromium was found.
 var ErrNotInstalled = errors.New("no Chromium is installed")
 
-// All pages of a test process share one browser, because starting a browser takes half a
-// second and opening a page only milliseconds. Stop ends it.
+// shared is the browser that all pages of a test process share, because starting a
+// browser takes half a second and opening a page only milliseconds. Stop ends it.
 var shared struct {
 	once    sync.Once
 	ctx     context.Context

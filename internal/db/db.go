@@ -23,7 +23,8 @@ import (
 // SQLiteFile is the name of the database file in the data folder.
 const SQLiteFile = sqlite.FileName
 
-// Config says where the store is and how it is used. If both are set, URL wins over Dir.
+// Config is the location of the store and how it is used. If both are set, URL takes
+// precedence over Dir.
 type Config struct {
 	Dir string // folder of the SQLite file
 	URL string // postgres://…

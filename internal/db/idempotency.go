@@ -27,9 +27,9 @@ const idempotencyLifetime = 24 * time.Hour
 // IdempotencyKey makes a mutation happen at most once: the answer is stored with the
 // mutation, and a repeated request gets the stored answer. Answers may contain secrets,
 // so each is encrypted. The encryption key is derived from the caller's idempotency key,
-// which is not stored, and from a secret of the vault, because some callers use keys that
-// can be guessed. The fingerprint of the request is encrypted too. Otherwise one could
-// guess account numbers and compare their fingerprints.
+// which is not stored, and from a secret of the vault, since some callers' keys can be
+// guessed. The fingerprint of the request is encrypted too. Otherwise one could guess
+// account numbers and compare their fingerprints.
 type IdempotencyKey struct {
 	digest      string // of the caller and the key
 	id          string // of the record: the first half of the digest

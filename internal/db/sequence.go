@@ -33,7 +33,8 @@ type auditOrder struct {
 	renumber func(tx *Tx, s *AuditState) ([]AuditRow, error)
 }
 
-// Rows of SQLite have the order in which they were inserted, because there is one writer.
+// sqliteAuditOrder returns the order of SQLite. Its rows have the order in which they
+// were inserted, because there is one writer.
 func sqliteAuditOrder() auditOrder {
 	return auditOrder{
 		state: `SELECT size, sorts_as, audit_id, lease_holder, lease_until,
@@ -69,9 +70,9 @@ func renumberSQLite(tx *Tx, s *AuditState) ([]AuditRow, error) {
 	return nil, nil
 }
 
-// Rows of PostgreSQL are sorted by the number of their transaction. They are final once
-// every transaction up to theirs has ended, which the oldest running transaction
-// (pg_snapshot_xmin) shows.
+// postgresAuditOrder returns the order of PostgreSQL. Its rows are sorted by the number
+// of their transaction. They are final once every transaction up to theirs has ended,
+// which the oldest running transaction (pg_snapshot_xmin) shows.
 func postgresAuditOrder() auditOrder {
 	return auditOrder{
 		state: `SELECT size, sorts_as, audit_id, lease_holder, lease_until,

@@ -25,10 +25,10 @@ type Caller struct {
 	Behind []string
 }
 
-// Write runs fn in a transaction and commits its changes together with the
-// audit event (or events, see audit.All) that it returns and, if the request has an idempotency key, the
-// stored answer. Write returns only after all of it is on disk. fn may run more
-// than once, so it must have no effects other than through tx.
+// Write runs fn in a transaction and commits its changes together with the audit event (or
+// events, see audit.All) that it returns. If the request has an idempotency key, the stored
+// answer is part of the commit. Write returns only after all of it is on disk. fn may run
+// more than once, so it must have no effects other than through tx.
 //
 // If the outcome of a transaction is unknown, such as when the database was killed while it
 // committed, Write looks it up. If nothing was committed, it carries out the mutation again.
@@ -71,7 +71,7 @@ func writeOnce[T any](ctx context.Context, d *DB, by Caller, row *firstRow, fn f
 }
 
 // finish collects the rows of a mutation for writeFinished: the answer, if the request has an
-// idempotency key, and the rows of the audit log, the first of which has the id in row.
+// idempotency key, and the rows of the audit log. The first of these has the id in row.
 func (tx *Tx) finish(by Caller, out any, event audit.Event, row *firstRow) error {
 	if err := by.IdempotencyKey.store(tx, out); err != nil {
 		return err

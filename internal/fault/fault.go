@@ -135,9 +135,10 @@ type Fault struct {
 	Outside bool
 }
 
-// MayPass reports whether the same request can succeed later. Temporary errors are a failure of the
-// server, a rate limit, a key that is in use, and a login that is too old or lacks a second factor.
-// So is money, an account, a bank or a rail that is currently missing.
+// MayPass reports whether the same request can succeed later. Temporary errors are failures of the
+// server, rate limits, a key that is in use, and a login that is too old or lacks a second factor.
+// Others are insufficient money, a frozen account, a used-up limit, and a bank or a rail that is
+// unavailable.
 func (f *Fault) MayPass() bool {
 	switch f.Code {
 	case RateLimited, IdempotencyConflict, RecentLoginRequired, SecondFactorRequired,

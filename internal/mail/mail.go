@@ -4,7 +4,7 @@
 // another node takes it over a few seconds later. Delivery is at least once, as by every mail
 // server, with the same Message-ID each time.
 //
-// A link is as sensitive as a password. So the outbox is encrypted, neither links nor addresses
+// A link is as sensitive as a password. So the outbox is sealed, neither links nor addresses
 // are logged, and the connection is encrypted unless it stays on the machine.
 package mail
 

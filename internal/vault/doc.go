@@ -40,7 +40,7 @@
 //
 //   - Nothing is sealed with a key that is not committed, wrapped, in the store.
 //   - The store never has a master key or a data key in plaintext.
-//   - The id of a data key is used once, so what is cached about an id never changes.
+//   - The id of a data key is used once, so cached data about an id never changes.
 //   - Every table with sealed values is in columns, so that reseal finds it.
 //
 // # What happens when
@@ -59,19 +59,19 @@
 //   - a process is killed while it rotates or reseals: each batch is a transaction, and the
 //     rows themselves show what is left. Running it again continues.
 //   - a node does not know yet that a workspace has a new data key: it seals with the retired
-//     one until it notices, which is within a second. Such rows can be read as well as any
-//     other, and the next reseal moves them.
+//     one until it notices, within a second. Such rows can be read as well as any other, and
+//     the next reseal moves them.
 //   - a node does not have the new master key yet: it continues with the data keys that it has
 //     unwrapped. It reads its file again when it finds one that it cannot unwrap.
 //   - several processes create a key at once, with one file: they lock its folder, so that
 //     none removes the line of another. With separate files, the first wins, and the others
 //     fail.
 //   - the disk is full: the file is complete and synced, and its folder too, before the store
-//     gets the fingerprint, so that nothing is ever sealed with a key that is not on disk.
+//     gets the fingerprint. So nothing is ever sealed with a key that is not on disk.
 //
 // # What it costs
 //
-// Measured on two cores that other programs used as well, on SQLite:
+// Measured on two cores, shared with other programs, on SQLite:
 //
 //   - Opening a number takes 1.8 µs (BenchmarkOpen). GET /v1/directory/{id} with one method
 //     takes 1.15 times the CPU time that it takes with an unsealed number (the median of 15

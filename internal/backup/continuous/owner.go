@@ -130,8 +130,8 @@ func (s *Shipper) dropQueue(ctx context.Context) error {
 	return s.forget(ctx)
 }
 
-// checkChain requests a base if the segments do not lead from the last base to a commit: there is no base yet, a segment was
-// deleted, segments in between went to another target, or they are encrypted.
+// checkChain requests a base if the segments do not lead from the last base to a commit. Then there is no base yet, a
+// segment was deleted, or segments in between went to another target or are encrypted.
 func (s *Shipper) checkChain(all []segment, to ltx.TXID) {
 	if _, err := plan(all, to); err != nil {
 		s.Log.Info("the backup gets a base", "reason", err)

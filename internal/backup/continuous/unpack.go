@@ -30,8 +30,8 @@ type unpacking struct {
 	bytes    int64
 }
 
-// restore writes the state of a moment. When it finds a damaged object it starts again without it, since others may have
-// the same pages: those that it was merged from, those that were merged from it, or an older base.
+// restore writes the state of a moment. When it finds a damaged object it starts again without it. Others may have the
+// same pages: those that it was merged from, those that were merged from it, or an older base.
 func (u *unpacking) restore(ctx context.Context, m Moment) error {
 	for {
 		var err error

@@ -34,8 +34,8 @@ type Store struct {
 	VaultKey string
 }
 
-// All tests of a process share one cluster, because starting a cluster takes a second and copying a database only
-// milliseconds. Main stops it.
+// shared is the cluster that all tests of a process share, because starting a cluster takes a second and copying
+// a database only milliseconds. Main stops it.
 var shared struct {
 	once    sync.Once
 	cluster *pgcluster.Cluster
@@ -62,8 +62,8 @@ func Main(m *testing.M, stops ...func() error) {
 	os.Exit(code)
 }
 
-// InParallel lets more tests run at once than there are cores, unless a flag says how many.
-// It is for packages whose tests mostly wait for other processes.
+// InParallel lets more tests run at once than there are cores, unless a flag sets the
+// number. It is for packages whose tests mostly wait for other processes.
 func InParallel(perCore int) {
 	flag.Parse()
 	given := false

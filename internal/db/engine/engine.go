@@ -31,9 +31,9 @@ type Engine interface {
 	Close() error
 }
 
-// Conn runs statements for one Read or Write. Parameters are strings, numbers, truth
-// values, nil for NULL, []byte for a BLOB of SQLite and a bytea of PostgreSQL, and [16]byte for
-// ids: a BLOB of SQLite, a uuid of PostgreSQL.
+// Conn runs statements for one Read or Write. Parameters are strings, numbers, truth values,
+// nil for NULL, []byte for a BLOB of SQLite and a bytea of PostgreSQL, and [16]byte for ids. An
+// id is a BLOB of SQLite or a uuid of PostgreSQL.
 type Conn interface {
 	Query(sql string, args []any) (Rows, error)
 	// Exec may delay the statement until the next Query or the end of the transaction.

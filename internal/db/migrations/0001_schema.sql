@@ -14,8 +14,9 @@ CREATE TABLE setting (
     value TEXT NOT NULL
 );
 
--- Properties of this copy of the store and not of its contents, so that archives and moves leave them out:
--- incomplete while it is being filled, moved when another store has replaced it. See internal/db/mark.go.
+-- Properties of this copy of the store and not of its contents, so that archives and moves leave them out.
+-- A store is incomplete while it is being filled, and moved when another has replaced it. See
+-- internal/db/mark.go.
 CREATE TABLE store_mark (
     name  TEXT PRIMARY KEY,
     value TEXT NOT NULL,
@@ -23,7 +24,7 @@ CREATE TABLE store_mark (
 );
 
 -- Answers to requests with an idempotency key. The id is half of a digest of the caller and the key. The answer is
--- encrypted, with the fingerprint of the request, by a key that only the holder of the idempotency key can derive: it
+-- encrypted, with the fingerprint of the request, by a key that only the holder of the idempotency key can derive. It
 -- may contain a secret that is stored nowhere else in plaintext. There is no index on the age: expired records are
 -- found by scanning the ids, one range at a time.
 CREATE TABLE idempotency (
@@ -101,8 +102,8 @@ CREATE TABLE account (
     id             TEXT PRIMARY KEY,
     kind           TEXT NOT NULL,
     email          TEXT NOT NULL,
-    -- Where the address is verified as the person's: '*' everywhere (by an operator, a delivered mail or an identity
-    -- provider), the id of an organization whose invitation was handed over by hand, or '' nowhere.
+    -- For whom the address is verified as the person's: '*' for all organizations (by an operator, a delivered mail
+    -- or an identity provider), the id of one whose invitation was handed over by hand, or '' for none.
     email_proof    TEXT NOT NULL,
     name           TEXT NOT NULL,
     status         TEXT NOT NULL,
@@ -177,7 +178,7 @@ CREATE TABLE workspace_member (
     invitation_expires_at BIGINT,
     given_by              TEXT, -- who gave the membership, and with which API key: access that came through a compromised key is suspended
     given_key_id          TEXT,
-    through_key_id        TEXT, -- the key with which access was given, or through which the giver got access; it stays when the giver leaves
+    through_key_id        TEXT, -- the key with which access was given, or through which the giver got access; it stays when they leave
     joined_at             BIGINT NOT NULL,
     PRIMARY KEY (workspace_id, account_id)
 ) {without rowid};
@@ -331,7 +332,7 @@ CREATE TABLE device_code (
     second_factor BOOLEAN NOT NULL DEFAULT FALSE, -- of the session that approved it
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
-    approved_at   BIGINT, -- when the session of the approver began: collecting a code late is not a later sign-in
+    approved_at   BIGINT, -- the sign-in time of the resulting session: collecting the code late does not make it later
     finished_at   BIGINT
 );
 CREATE INDEX device_code_expiry ON device_code (expires_at);
@@ -485,7 +486,7 @@ CREATE TABLE directory_entry_tag (
 CREATE INDEX directory_entry_tag_newest ON directory_entry_tag (tag_id, live, entry_id);
 
 -- Bank accounts and wallets of payees. One can be paid when it is active and payable_at has come. The default depends on a time
--- as well, so that no job has to run at that moment: it is the payable method with the greatest default_since that has come.
+-- as well, so that no job has to run at that moment. It is the payable method with the greatest default_since that has come.
 CREATE TABLE receiving_method (
     id               TEXT PRIMARY KEY,
     entry_id         {uuid} NOT NULL REFERENCES directory_entry (id) ON DELETE CASCADE,
@@ -880,7 +881,7 @@ CREATE TABLE payout (
     involved         TEXT NOT NULL, -- the ids of all accounts that took part in it
     approval_id      TEXT,
     approval_why     TEXT NOT NULL, -- why it needs approval, or why not, in words
-    approvals_needed BIGINT NOT NULL DEFAULT 0, -- set when its money was reserved
+    approvals_needed BIGINT NOT NULL DEFAULT 0, -- as of when its money was reserved
     recheck_id       TEXT,                      -- the approval that releases a held payout
     overrides        TEXT NOT NULL DEFAULT '',  -- the limits and rules that were overridden for it
     terms_mac        {bytes},                   -- over the approved terms, computed when its money is reserved: see db.Integrity

@@ -195,8 +195,8 @@ func (l *Log) FindNext(was Position, salt [8]byte) (Position, error) {
 	return was, err
 }
 
-// isNextSalt reports whether after is the salt of the WAL that follows the one with before: SQLite adds one to the
-// first half, and draws the second at random.
+// isNextSalt reports whether after is the salt of the WAL that follows the one with the salt before. SQLite adds
+// one to the first half, and draws the second at random.
 func isNextSalt(before, after [8]byte) bool {
 	return binary.BigEndian.Uint32(after[:]) == binary.BigEndian.Uint32(before[:])+1
 }
@@ -295,7 +295,7 @@ func (l *Log) scan(s logState, first uint32) (Changes, error) {
 	}
 	c.Pages = make([]ChangedPage, 0, len(last))
 	for page, n := range last {
-		if page <= s.pages { // else it was cut off later
+		if page <= s.pages { // otherwise it was cut off later
 			c.Pages = append(c.Pages, ChangedPage{page, n})
 		}
 	}

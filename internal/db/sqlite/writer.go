@@ -134,8 +134,8 @@ func (w *writer) loop() {
 }
 
 // commitGroup runs the jobs without savepoints, which is fastest. If one fails after it
-// has written, it rolls back and runs all of them again with a savepoint each, so that
-// only the failing one is undone.
+// has written, it rolls back and runs all of them again with a savepoint each. Then only
+// the failing one is undone.
 func (w *writer) commitGroup(first *writeJob) {
 	if err := w.failed.get(); err != nil {
 		finish([]*writeJob{first}, err)

@@ -80,7 +80,7 @@ func (n *Node) Dump(t testing.TB, tables ...string) string {
 	return text.String()
 }
 
-// catalogue is a query for the columns of all tables. Only SQLite has sqlite_master.
+// catalogue returns a query for the columns of all tables. Only SQLite has sqlite_master.
 func (n *Node) catalogue(t testing.TB) string {
 	err := n.DB.Read(t.Context(), func(q db.Q) error {
 		_, err := q.Row(`SELECT name FROM sqlite_master`).Scan(new(string))

@@ -83,8 +83,8 @@ func (l *LogBuffer) String() string {
 	return l.buf.String()
 }
 
-// The contract is compiled once for all tests, because that takes longer than starting a
-// server.
+// loadContract compiles the contract once for all tests, because that takes longer than
+// starting a server.
 var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.JSON) })
 
 // Option changes the settings of a server.

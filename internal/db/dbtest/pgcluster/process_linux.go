@@ -64,7 +64,7 @@ func removeSharedMemory(pidFile string) error {
 	}
 	const ipcRmid = 0
 	_, _, errno := syscall.Syscall(syscall.SYS_SHMCTL, uintptr(id), ipcRmid, 0)
-	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EIDRM { // both errors say that the segment is already gone
+	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EIDRM { // both errors mean that the segment is already gone
 		return fmt.Errorf("removing shared memory segment %d: %w", id, errno)
 	}
 	return nil

@@ -17,7 +17,7 @@ func Archiving() []string {
 	return []string{"archive_mode=on", "archive_command=mkdir -p ../archive && test ! -f ../archive/%f && cp %p ../archive/%f"}
 }
 
-// BaseBackup copies the files of a running server, for Recover. The copy has addresses of its own.
+// BaseBackup copies the files of a running server, for Recover. The copy has its own addresses.
 func (c *Cluster) BaseBackup(ctx context.Context) (*Cluster, error) {
 	s := &Cluster{opts: Options{TCP: c.opts.TCP, Durable: c.opts.Durable}, binDir: c.binDir, account: c.account}
 	var err error
