@@ -51,8 +51,7 @@ type Actor struct {
 	Agent     string // the caller's program, from its User-Agent header
 }
 
-// SystemActor returns the actor for actions of an operator at the command line, or of the
-// server.
+// SystemActor returns the actor for actions of an operator at the command line, or of the server.
 func SystemActor(name string) Actor { return Actor{Type: System, Name: name} }
 
 // Event describes a mutation, or an attempt that was refused.

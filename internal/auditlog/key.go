@@ -29,8 +29,7 @@ func ReadKey(file string) (*auditproof.Key, error) {
 }
 
 // InitKey assigns a key to the log of a store that has none yet. It creates the file unless
-// it exists. It writes the file first, so that the store never depends on a key that was not
-// written.
+// it exists. It writes the file first, so that the store never depends on a key that was not written.
 func InitKey(ctx context.Context, d *db.DB, file string) (*auditproof.Key, error) {
 	verifier, err := Verifier(ctx, d)
 	if err != nil {

@@ -17,8 +17,7 @@ type keyUse struct {
 	actors []string // the owner of the keys, and the machine clients whose secrets were created with them
 }
 
-// useOf finds the keys and actors of an API key. No row was written with a key that does not
-// exist.
+// useOf finds the keys and actors of an API key. No row was written with a key that does not exist.
 func useOf(q db.Q, keyID string) (*keyUse, error) {
 	keys, err := access.KeyFamily(q, keyID)
 	if err != nil {

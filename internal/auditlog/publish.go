@@ -53,8 +53,7 @@ func (s *Signer) Run(ctx context.Context) {
 	}
 }
 
-// Publish signs the newest head, stores the checkpoint in the file, and mails it once a
-// day.
+// Publish signs the newest head, stores the checkpoint in the file, and mails it once a day.
 func (s *Signer) Publish(ctx context.Context) error {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()

@@ -55,8 +55,7 @@ func (t *Retention) Turn(ctx context.Context) error {
 	return err
 }
 
-// everywhere erases expired rows in the logs of all organizations, and returns their
-// number.
+// everywhere erases expired rows in the logs of all organizations, and returns their number.
 func (t *Retention) everywhere(ctx context.Context) (erased int, err error) {
 	for after := ""; ; {
 		var some []keeper

@@ -44,8 +44,7 @@ type Sequencer struct {
 	stopped bool
 }
 
-// streamKey identifies a stream: that of a workspace, of an organization, or the
-// operator's.
+// streamKey identifies a stream: that of a workspace, of an organization, or the operator's.
 type streamKey struct {
 	workspace    int64
 	organization string
@@ -113,8 +112,7 @@ func (s *Sequencer) sequence(ctx context.Context) error {
 	}
 }
 
-// build adds the rows to the tree, unless another node does so, or this node does not
-// sign.
+// build adds the rows to the tree, unless another node does so, or this node does not sign.
 func (s *Sequencer) build(ctx context.Context) error {
 	if s.leased || s.tree.key == nil || s.signer.Broken() != nil {
 		return nil
@@ -126,8 +124,7 @@ func (s *Sequencer) build(ctx context.Context) error {
 	return err
 }
 
-// errOvertaken is returned from a write to roll it back: another node has sequenced the
-// rows.
+// errOvertaken is returned from a write to roll it back: another node has sequenced the rows.
 var errOvertaken = errors.New("another node was faster")
 
 // batch sequences the next rows and returns their number.

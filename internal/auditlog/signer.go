@@ -227,8 +227,7 @@ func (s Signed) continues(tiles *Tiles, state treeState, newest head) error {
 	return nil
 }
 
-// restarted returns an error unless the log in the store was restarted after the
-// checkpoint.
+// restarted returns an error unless the log in the store was restarted after the checkpoint.
 func (s Signed) restarted(state treeState) error {
 	former, err := auditproof.ReadCheckpoint([]byte(state.restart), state.verifier)
 	later := err == nil && generationOf(s.Origin) < state.generation

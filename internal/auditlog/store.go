@@ -86,8 +86,7 @@ func padded(values []any) []any {
 	return values
 }
 
-// scope returns the values that a cursor is bound to. It cannot be used with another
-// filter.
+// scope returns the values that a cursor is bound to. It cannot be used with another filter.
 func (f filter) scope() []string {
 	parts := []string{"audit", f.column, f.value, strconv.FormatInt(f.from, 10), strconv.FormatInt(f.to, 10)}
 	for _, e := range f.equals {
@@ -170,8 +169,7 @@ func (f filter) newest(below string, take int) *db.Statement {
 			sql.Add(`_key = `, audit.FilterKey(e.by, workspaceID, e.value))
 		} else {
 			// Rows of no workspace share their keys with those of other organizations, and an
-			// entry's history is short. The sum keeps the engines from using an index of the
-			// keys.
+			// entry's history is short. The sum keeps the engines from using an index of the keys.
 			sql.Add(`_key + 0 = `, audit.FilterKey(e.by, workspaceID, e.value))
 		}
 	}

@@ -280,8 +280,7 @@ func (b *treeBuilder) countAll(q db.Q, rows int64) error {
 	}, `SELECT s.number, s.size, w.id, s.organization_id FROM audit_stream s LEFT JOIN workspace w ON w.number = s.workspace_number ORDER BY s.number`)
 }
 
-// countFurther counts the rows that other nodes have added since this one extended the
-// tree.
+// countFurther counts the rows that other nodes have added since this one extended the tree.
 func (b *treeBuilder) countFurther(q db.Q, rows int64) error {
 	grown, err := db.Collect(q, func(r db.Rows) treeRow { return treeRow{stream: r.Int(0), seq: r.Int(1)} },
 		`SELECT stream + 0, max(seq) FROM audit_place WHERE position > $1 AND position <= $2 GROUP BY 1 ORDER BY 1`, b.rows, rows)

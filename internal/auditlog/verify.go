@@ -15,8 +15,7 @@ import (
 	"bursar/internal/db"
 )
 
-// maxMistaken is how many rows that do not match their leaves are compared with each
-// other.
+// maxMistaken is how many rows that do not match their leaves are compared with each other.
 const maxMistaken = 300
 
 // StoreReport is the result of the verification of a store.
@@ -76,7 +75,7 @@ type storeVerifier struct {
 	last    head  // the last head that was reached
 	index   int64 // of the next leaf
 
-	stored, computed auditproof.Compact     // the tree since the last head, computed from the leaves of the tiles, and from those of the rows
+	stored, computed auditproof.Compact     // the tree since the last head, from the leaves of the tiles, and from those of the rows
 	mistaken         []mistakenRow          // since the last head
 	changed          []mistakenRow          // rows that were changed
 	missing          map[string]mistakenRow // rows that are not at their places

@@ -106,8 +106,7 @@ func (w *witness) submit(ctx context.Context, s *Signer) error {
 	}
 	status, answer, err := w.add(ctx, s, newest)
 	if err == nil && status == http.StatusConflict {
-		// The witness has signed a size that is unknown here, for example one that another node
-		// sent.
+		// The witness has signed a size that is unknown here, for example one that another node sent.
 		if w.size, err = strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64); err != nil {
 			return fmt.Errorf("the witness answers 409 without a size: %w", err)
 		}

@@ -20,8 +20,7 @@ type Stream struct {
 }
 
 // PersonalDigest commits to the personal part of a row. The digest stays when the
-// personal part is erased. The salt is erased with it and keeps anyone from guessing the
-// content.
+// personal part is erased. The salt is erased with it and keeps anyone from guessing the content.
 func PersonalDigest(salt, personal []byte) [32]byte {
 	text := make([]byte, 0, 512)
 	return sha256.Sum256(append(append(text, salt...), personal...))

@@ -13,8 +13,7 @@ import (
 const (
 	// maxStrange is how many rows without a leaf are checked before giving up.
 	maxStrange = 1000
-	// maxTries is how many places are tried for a row that does not match the leaf at its
-	// place.
+	// maxTries is how many places are tried for a row that does not match the leaf at its place.
 	maxTries = 2048
 )
 
@@ -24,8 +23,7 @@ var errTooMany = errors.New("too many rows do not verify")
 const whyEdited = "its content is not what was signed"
 
 // matcher finds the leaf of each row of a stream. Leaves are known to be true and rows are
-// not. A leaf is only a hash. Its place and content are known once a row with this hash is
-// found.
+// not. A leaf is only a hash. Its place and content are known once a row with this hash is found.
 type matcher struct {
 	report *Report
 	number int64
@@ -66,8 +64,7 @@ func (m *matcher) leaf(n int64) (tlog.Hash, bool, error) {
 	return m.ahead[n], true, nil
 }
 
-// near is how many leaves after the next are checked if a row does not match the leaf of its
-// place.
+// near is how many leaves after the next are checked if a row does not match the leaf of its place.
 const near = 16
 
 // add searches for the leaf of a row.

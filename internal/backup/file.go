@@ -103,8 +103,7 @@ func WriteFile(ctx context.Context, d *db.DB, by db.Caller, path string, keys Ke
 			return m, fmt.Errorf("encrypt the archive: %w", err)
 		}
 	}
-	// Speed matters more than size here, because a server may be running at the same
-	// time.
+	// Speed matters more than size here, because a server may be running at the same time.
 	packed, err := gzip.NewWriterLevel(sealed, gzip.BestSpeed)
 	if err != nil {
 		return m, err

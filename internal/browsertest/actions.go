@@ -37,8 +37,7 @@ func (p *Page) Reload() {
 func (p *Page) Back() {
 	p.t.Helper()
 	p.navigate("go back", func(ctx context.Context) (bool, error) {
-		// The browser refuses both calls for a moment while it replaces one page with
-		// another.
+		// The browser refuses both calls for a moment while it replaces one page with another.
 		var entry *page.NavigationEntry
 		err := poll(ctx, func(ctx context.Context) error {
 			history, err := chromedp.Call(ctx, page.GetNavigationHistory, cdp.Empty{})

@@ -1,7 +1,6 @@
 // Package browsertest drives a real Chromium for a test. Each page has its own cookies. A
 // test fails without any assertion if a user would find the page broken. That is an error
-// in the console, an exception, a failed request, or a violation of the content security
-// policy.
+// in the console, an exception, a failed request, or a violation of the content security policy.
 package browsertest
 
 import (

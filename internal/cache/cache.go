@@ -1,5 +1,4 @@
-// Package cache has the bounded map in which services cache data that they have read or
-// verified.
+// Package cache has the bounded map in which services cache data that they have read or verified.
 package cache
 
 import "github.com/maypok86/otter/v2"
@@ -12,8 +11,7 @@ import "github.com/maypok86/otter/v2"
 type Cache[K comparable, V any] interface {
 	GetIfPresent(key K) (V, bool)
 	Set(key K, value V) (V, bool)
-	// SetIfAbsent returns the value in the cache after the call, and whether it is the given
-	// one.
+	// SetIfAbsent returns the value in the cache after the call, and whether it is the given one.
 	SetIfAbsent(key K, value V) (V, bool)
 }
 

@@ -74,8 +74,7 @@ type ACME struct {
 	Cache        string
 }
 
-// Audit contains the key that signs the audit log and the destinations of its
-// checkpoints.
+// Audit contains the key that signs the audit log and the destinations of its checkpoints.
 type Audit struct {
 	Key        string
 	Checkpoint string
@@ -187,8 +186,7 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 }
 
 // AuditKey returns the file of the key that signs the audit log: the given one, or by
-// default the one beside the embedded database. It is empty for PostgreSQL if none is
-// given.
+// default the one beside the embedded database. It is empty for PostgreSQL if none is given.
 func (s Store) AuditKey(given string) string {
 	if given != "" || s.DatabaseURL != "" {
 		return given
@@ -395,8 +393,7 @@ func (s *Serve) Public() bool {
 	return !loopback(host)
 }
 
-// hostOf returns the host of a listening address. It is empty if the address includes all
-// networks.
+// hostOf returns the host of a listening address. It is empty if the address includes all networks.
 func hostOf(address string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(address)
 	_, bad := strconv.ParseUint(port, 10, 16)

@@ -16,8 +16,7 @@ type Checker struct {
 	unrouted   map[int]*answer
 }
 
-// UndocumentedError is returned for an operation, or one of its statuses, that is not
-// documented.
+// UndocumentedError is returned for an operation, or one of its statuses, that is not documented.
 type UndocumentedError struct {
 	Method, Path string
 	Status       int // 0 if the operation itself is not documented

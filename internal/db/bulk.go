@@ -146,8 +146,7 @@ type Bulk struct {
 	bulk engine.Bulk
 }
 
-// Exclusive runs fn in a transaction during which no other transaction can change the
-// store.
+// Exclusive runs fn in a transaction during which no other transaction can change the store.
 func (d *DB) Exclusive(ctx context.Context, fn func(b *Bulk) error) error {
 	err := d.engine.Exclusive(ctx, func(b engine.Bulk) error { return fn(&Bulk{Q{b}, d, b}) })
 	if err != nil && ctx.Err() != nil {
@@ -204,8 +203,7 @@ func (b *Bulk) Load(fill func(put func(t Table, next func() ([]byte, error)) err
 	return restore()
 }
 
-// finishSQLite stores in the sequencer's state the number by which the last sequenced row
-// sorts.
+// finishSQLite stores in the sequencer's state the number by which the last sequenced row sorts.
 func finishSQLite(b *Bulk) error {
 	return b.Exec(`UPDATE audit_sequence SET sorts_as = coalesce((SELECT a.rowid FROM audit_log a WHERE a.id = audit_sequence.audit_id), 0)`)
 }

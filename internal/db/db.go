@@ -183,8 +183,7 @@ func (d *DB) NewID(prefix string) string {
 }
 
 // Read runs fn with a connection that cannot change anything. Each statement sees all
-// commits before it began. If several statements must see the same state, call Snapshot
-// first.
+// commits before it began. If several statements must see the same state, call Snapshot first.
 func (d *DB) Read(ctx context.Context, fn func(q Q) error) error {
 	return d.engine.Read(ctx, func(c engine.Conn) error { return fn(Q{c}) })
 }

@@ -47,8 +47,7 @@ type dialect struct {
 	// which has no clock of its own.
 	time string
 
-	// noTimeout is the statement that removes the timeout from the statements that
-	// follow.
+	// noTimeout is the statement that removes the timeout from the statements that follow.
 	noTimeout string
 
 	// beforeLoad is a script that prepares the store to be filled. afterLoad reverts that.

@@ -52,8 +52,7 @@ func AppendID(dst []byte, prefix string, stored []byte) []byte {
 	return engine.AppendID(dst, prefix, binary.BigEndian.Uint64(stored[:8]), binary.BigEndian.Uint64(stored[8:]))
 }
 
-// IDTime returns when an id was created, in milliseconds. It returns 0 if id is not an
-// id.
+// IDTime returns when an id was created, in milliseconds. It returns 0 if id is not an id.
 func IDTime(prefix, id string) int64 {
 	packed, _ := engine.PackID(prefix, id)
 	return int64(binary.BigEndian.Uint64(packed[:8]) >> 16)

@@ -89,8 +89,7 @@ type hasher struct {
 	sum  [sha256.Size]byte
 }
 
-// appendText appends a text with its length, so that no two lists of fields have the same
-// encoding.
+// appendText appends a text with its length, so that no two lists of fields have the same encoding.
 func appendText(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }

@@ -11,8 +11,7 @@ import (
 const (
 	// Incomplete is a store that is being filled, or whose filling was interrupted.
 	Incomplete = "incomplete"
-	// Moved is a store that another store has replaced. The value of the mark names the
-	// other.
+	// Moved is a store that another store has replaced. The value of the mark names the other.
 	Moved = "moved"
 )
 

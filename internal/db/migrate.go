@@ -48,8 +48,7 @@ func (c Config) LastMigration() (string, error) {
 // ErrNoStore is returned for a database that contains no store.
 var ErrNoStore = errors.New("there is no store: it has no tables of Bursar")
 
-// ErrEarlierBuild is returned for a store of a build before the first version of the
-// schema.
+// ErrEarlierBuild is returned for a store of a build before the first version of the schema.
 var ErrEarlierBuild = engine.ErrEarlierBuild
 
 // checkSchema refuses a store that Migrate would change or refuse.

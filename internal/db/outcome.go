@@ -47,8 +47,7 @@ type firstRow struct {
 	written   bool     // the latest attempt has such a row
 }
 
-// use makes it the row of another attempt. Only the first attempt takes the id from the
-// argument.
+// use makes it the row of another attempt. Only the first attempt takes the id from the argument.
 func (r *firstRow) use(id auditID, salt [16]byte, workspace string) (auditID, error) {
 	switch {
 	case r.id.text == "":

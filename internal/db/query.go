@@ -57,8 +57,7 @@ func (r Row) Scan(dest ...any) (found bool, err error) {
 	return found && err == nil, err
 }
 
-// Collect returns the result of fn for every row. Without rows the slice is empty, not
-// nil.
+// Collect returns the result of fn for every row. Without rows the slice is empty, not nil.
 func Collect[T any](q Q, fn func(r Rows) T, sql string, args ...any) ([]T, error) {
 	all := []T{}
 	err := q.Each(func(r Rows) error {

@@ -17,8 +17,7 @@ type auditOrder struct {
 	// state reads audit_sequence. Its last column reports whether the number of the last
 	// sequenced row has lost its meaning.
 	state string
-	// next reads the rows that follow a number and an id and that no later commit can
-	// precede.
+	// next reads the rows that follow a number and an id and that no later commit can precede.
 	next string
 	// find reads the row with an id, by an index.
 	find string

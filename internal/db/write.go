@@ -62,8 +62,7 @@ func writeOnce[T any](ctx context.Context, d *DB, by Caller, row *firstRow, fn f
 	err := d.engine.Write(ctx, attempt)
 	for retry := 0; retry < 2 && err != nil && ctx.Err() == nil && (lostKeyRace(err) || assumeNewKey && refused(err)); retry++ {
 		// The request may have failed because it succeeded before, or because another node
-		// has just carried it out. Look the key up this time, and replay the stored
-		// answer.
+		// has just carried it out. Look the key up this time, and replay the stored answer.
 		assumeNewKey = false
 		err = d.engine.Write(ctx, attempt)
 	}
@@ -107,8 +106,7 @@ func (tx *Tx) writeFinished() error {
 	return nil
 }
 
-// isAnswer reports whether an error is an answer to the caller and not a failure of the
-// store.
+// isAnswer reports whether an error is an answer to the caller and not a failure of the store.
 func isAnswer(err error) bool {
 	var f *fault.Fault
 	var replay *Replay

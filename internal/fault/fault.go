@@ -54,8 +54,7 @@ const (
 	DuplicateEntry Code = "DUPLICATE_ENTRY"
 	// EntryMerged is for an entry that was merged into another and can no longer be changed.
 	EntryMerged Code = "ENTRY_MERGED"
-	// MergeChanged is for a merge that cannot be undone, because its result was changed
-	// since.
+	// MergeChanged is for a merge that cannot be undone, because its result was changed since.
 	MergeChanged Code = "MERGE_CHANGED"
 	// MergeFinal is for a merge that is too old to be undone.
 	MergeFinal Code = "MERGE_FINAL"

@@ -64,8 +64,7 @@ type server struct {
 }
 
 // parseServer parses the address of a mail server. Its errors never quote the address. If
-// a character of a password is not escaped, any part of the address may be a part of the
-// password.
+// a character of a password is not escaped, any part of the address may be a part of the password.
 func parseServer(text string) (server, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || (u.Path != "" && u.Path != "/") {

@@ -33,8 +33,7 @@ func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
 
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
 
-// CheckRecipient refuses a text that is not exactly one address in the form that mail
-// needs.
+// CheckRecipient refuses a text that is not exactly one address in the form that mail needs.
 func CheckRecipient(to string) error {
 	address, err := netmail.ParseAddress(to)
 	if err != nil || address.Address != to || len(to) > maxAddress || strings.ContainsFunc(to, unicode.IsControl) {
@@ -57,8 +56,7 @@ func (m Message) check() error {
 	return nil
 }
 
-// compose returns the content of a letter. Its Message-ID is the same at every attempt of every
-// node.
+// compose returns the content of a letter. Its Message-ID is the same at every attempt of every node.
 func (m *Mailer) compose(l letter) (*gomail.Msg, error) {
 	page, err := m.render(l.message)
 	if err != nil {

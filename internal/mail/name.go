@@ -34,6 +34,5 @@ func plainName(name string) string {
 	return string(text)
 }
 
-// joins reports whether r is an invisible character that Persian, Indic scripts and emoji
-// need.
+// joins reports whether r is an invisible character that Persian, Indic scripts and emoji need.
 func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }

@@ -13,8 +13,7 @@ import (
 	"bursar/internal/vault"
 )
 
-// Lane is a kind of mail with its own limit and connection, so that one kind cannot delay
-// another.
+// Lane is a kind of mail with its own limit and connection, so that one kind cannot delay another.
 type Lane string
 
 const (
@@ -26,8 +25,7 @@ const (
 func lanes() []Lane { return []Lane{Accounts, Invitations, Notices} }
 
 const (
-	// capacity bounds how many messages of a lane are queued, including those between two
-	// attempts.
+	// capacity bounds how many messages of a lane are queued, including those between two attempts.
 	capacity = 256
 	// claimed is how many messages a node claims at a time.
 	claimed = 16
@@ -176,8 +174,7 @@ func (m *Mailer) release(ctx context.Context, b batch) error {
 	return m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3, attempts = attempts - 1 WHERE lane = $1 AND claim = $2 RETURNING id`, string(b.lane), b.name, m.db.Now())
 }
 
-// exec runs a statement that returns the rows it has changed. It returns errTaken if there are
-// none.
+// exec runs a statement that returns the rows it has changed. It returns errTaken if there are none.
 func (m *Mailer) exec(ctx context.Context, sql string, args ...any) error {
 	_, err := change(ctx, m, func(tx *db.Tx) (struct{}, error) {
 		mine, err := tx.Row(sql, args...).Scan(new(string))

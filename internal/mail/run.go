@@ -10,8 +10,7 @@ import (
 	"bursar/internal/graceful"
 )
 
-// crashes is how many attempts may end with the death of the node, besides those that
-// fail.
+// crashes is how many attempts may end with the death of the node, besides those that fail.
 const crashes = 10
 
 // errUnfit is logged for a message if nodes died at every attempt to send it.

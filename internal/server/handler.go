@@ -40,8 +40,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// ServeHTTP handles the steps that all requests have in common, then dispatches to the
-// route.
+// ServeHTTP handles the steps that all requests have in common, then dispatches to the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}

@@ -75,8 +75,7 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 	return actor, err
 }
 
-// count checks the rate limit of a caller. The request counts as the given number of
-// requests.
+// count checks the rate limit of a caller. The request counts as the given number of requests.
 func (s *Server) count(x *web.Exchange, callerID string, requests int) error {
 	return s.limits.tell(x, s.limits.callers.TakeSeveral(callerID, requests))
 }

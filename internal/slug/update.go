@@ -9,8 +9,7 @@ import (
 
 // Named contains the functions that Update needs for a resource with a name and a slug.
 type Named[T comparable] struct {
-	// Lock reads the resource and locks it against changes until the end of the
-	// transaction.
+	// Lock reads the resource and locks it against changes until the end of the transaction.
 	Lock func(tx *db.Tx) (T, error)
 	// Names returns pointers to the resource's name and slug.
 	Names func(resource *T) (name, slug *string)

@@ -42,8 +42,7 @@ func Account(id string) string { return Row("receiving_method", "account_sealed"
 // PayoutAccount is the context of the account number of a payout's destination.
 func PayoutAccount(id string) string { return Row("payout", "account_sealed", id) }
 
-// ImportChunk is the context of a chunk of an import: of its file, or of its rejected
-// lines.
+// ImportChunk is the context of a chunk of an import: of its file, or of its rejected lines.
 func ImportChunk(importID, part string, number int64) string {
 	return Row("directory_import_chunk", "body_sealed", importID+"/"+part+"/"+strconv.FormatInt(number, 10))
 }
@@ -92,8 +91,7 @@ func Tail(number string) string {
 	return TailOf(number[len(number)-tailLength:])
 }
 
-// TailOf is the Tail of all numbers that end with four digits. It is "" if the text is not four
-// digits.
+// TailOf is the Tail of all numbers that end with four digits. It is "" if the text is not four digits.
 func TailOf(digits string) string {
 	if len(digits) != tailLength || strings.Trim(digits, "0123456789") != "" {
 		return ""

@@ -12,8 +12,7 @@
 //	   └──────── encrypts the answers of idempotency records: see Secret
 //
 // The three uses have keys of their own, which HKDF derives from the data key. The program of
-// a key management service is called once when a process starts, so that no request waits for
-// it.
+// a key management service is called once when a process starts, so that no request waits for it.
 //
 // # A sealed value
 //
@@ -64,8 +63,7 @@
 //   - a node does not have the new master key yet: it continues with the data keys that it has
 //     unwrapped. It reads its file again when it finds one that it cannot unwrap.
 //   - several processes create a key at once, with one file: they lock its folder, so that
-//     none removes the line of another. With separate files, the first wins, and the others
-//     fail.
+//     none removes the line of another. With separate files, the first wins, and the others fail.
 //   - the disk is full: the file is complete and synced, and its folder too, before the store
 //     gets the fingerprint. So nothing is ever sealed with a key that is not on disk.
 //

@@ -52,8 +52,7 @@ func (v *Vault) currentMaster(ctx context.Context) (m masterKey, err error) {
 	return m, err
 }
 
-// ErrNone is returned if the store has no vault key yet and this process must not create
-// one.
+// ErrNone is returned if the store has no vault key yet and this process must not create one.
 var ErrNone = errors.New("this store has no vault key yet: make one with 'bursar admin vault init --vault-key FILE', " +
 	"and give the file to every server with --vault-key (BURSAR_VAULT_KEY)")
 
@@ -77,8 +76,7 @@ func (v *Vault) findMaster(ctx context.Context) error {
 }
 
 // Init creates the master key of a store that has none, or uses the one in the file.
-// Several processes may call it at once: one wins, and the others fail if they have another
-// key.
+// Several processes may call it at once: one wins, and the others fail if they have another key.
 func (v *Vault) Init(ctx context.Context) (fingerprint string, err error) {
 	current, err := v.currentMaster(ctx)
 	if err == nil && current.version == 0 {
@@ -241,8 +239,7 @@ func (v *Vault) unwrapMaster(ctx context.Context, m masterKey) error {
 const commandTimeout = 30 * time.Second
 
 // run calls the program with the operation as its last argument. The program reads bytes
-// from its standard input and writes bytes to its standard output, each as one line of
-// base64.
+// from its standard input and writes bytes to its standard output, each as one line of base64.
 func (v *Vault) run(ctx context.Context, do string, in []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()

@@ -27,8 +27,7 @@ type Resealed struct {
 }
 
 // Reseal gives every workspace a new data key and seals all values again, while servers use
-// the store. It continues an earlier one that was interrupted. progress is called after each
-// batch.
+// the store. It continues an earlier one that was interrupted. progress is called after each batch.
 func (v *Vault) Reseal(ctx context.Context, by db.Caller, progress func(done, total int64)) (Resealed, error) {
 	if err := v.Start(ctx); err != nil {
 		return Resealed{}, err

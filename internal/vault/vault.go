@@ -20,8 +20,7 @@ type Config struct {
 	// Command wraps and unwraps the master key instead: a program and its arguments.
 	Command string
 	// Make creates the master key of a store that has none. Servers with PostgreSQL do not
-	// set it, because each of several nodes would create another key. They use the one in the
-	// file.
+	// set it, because each of several nodes would create another key. They use the one in the file.
 	Make bool
 	// Tell is called with a message for the operator about a newly created key.
 	Tell func(text string)
@@ -158,8 +157,7 @@ func (v *Vault) Index(sealed []byte, value string) ([]byte, error) {
 	return key.indexOf(value), nil
 }
 
-// Lookups returns the possible results of Index for a value: one for each data key of the
-// workspace.
+// Lookups returns the possible results of Index for a value: one for each data key of the workspace.
 func (v *Vault) Lookups(ctx context.Context, workspace int64, value string) ([][]byte, error) {
 	f, err := v.Finder(ctx, workspace)
 	if err != nil {
@@ -203,8 +201,7 @@ func (f *Finder) Lookups(value string) [][]byte {
 }
 
 // Current reports whether no data key was created since. A transaction that must not overlook a
-// value checks this at its end, because values are only sealed with a key that was already
-// committed.
+// value checks this at its end, because values are only sealed with a key that was already committed.
 func (f *Finder) Current(q db.Q) (bool, error) {
 	newer, err := q.Row(`SELECT id FROM vault_key WHERE workspace_number = $1 AND id > $2 LIMIT 1`, f.workspace, f.newest).Scan(new(int64))
 	return !newer, err

@@ -33,8 +33,7 @@ func (s *Endpoints) now() int64 { return s.DB.Now() }
 // it at hand.
 type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
 
-// Read returns the endpoint of a service method that changes nothing, for callers with a
-// session.
+// Read returns the endpoint of a service method that changes nothing, for callers with a session.
 func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
@@ -65,8 +64,7 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 		}
 		body, err := x.body()
 		if err == nil && body != nil {
-			// Reading the body may have taken long, and the session may have ended
-			// meanwhile.
+			// Reading the body may have taken long, and the session may have ended meanwhile.
 			err = s.identify(x)
 		}
 		if err != nil {
@@ -222,8 +220,7 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 }
 
 // probes limits the audit rows of a caller who requests resources of tenants that they
-// are not a member of. More rows contain nothing new, and would let the caller fill the
-// disk.
+// are not a member of. More rows contain nothing new, and would let the caller fill the disk.
 var probes = budget.Kind{Name: "probe", Burst: 50, Every: time.Minute}
 
 // refusal returns the audit row of a caller who lacks a permission or, in the operator's

@@ -169,8 +169,7 @@ func (l Page[T]) appendListing(dst []byte) ([]byte, error) {
 	return l.window.tail(dst, l.read, l.last), nil
 }
 
-// JSONPage is one page of a list whose rows are encoded as JSON directly from the
-// database.
+// JSONPage is one page of a list whose rows are encoded as JSON directly from the database.
 type JSONPage struct {
 	window Window
 	pooled *[]byte // the pool's buffer for body

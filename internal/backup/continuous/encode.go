@@ -88,8 +88,7 @@ func newEncoder(w io.Writer, h ltx.Header) (*encoder, error) {
 	return &encoder{e, buffer, h.LockPgno()}, nil
 }
 
-// page writes a page. It leaves out the page at which SQLite locks files, which has no
-// content.
+// page writes a page. It leaves out the page at which SQLite locks files, which has no content.
 func (e *encoder) page(number uint32, data []byte) error {
 	if number == e.lock {
 		return nil

@@ -139,8 +139,7 @@ type reader struct {
 // ErrSealed is returned if a backup is encrypted and no key was given.
 var ErrSealed = errors.New("the backup is encrypted")
 
-// open returns the content of a segment. Without an identity, an encrypted segment can only be
-// hashed.
+// open returns the content of a segment. Without an identity, an encrypted segment can only be hashed.
 func (r *reader) open(ctx context.Context, s segment) (*text, error) {
 	object, err := r.target.Get(ctx, s.name())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -124,8 +124,7 @@ func Start(c Config) (*Shipper, error) {
 		return nil, fmt.Errorf("prepare the queue of the backup: %w", err)
 	}
 	s.at.Store(&sqlite.Position{})
-	// The writer calls this while others wait, so that no page is lost when the WAL is
-	// reset.
+	// The writer calls this while others wait, so that no page is lost when the WAL is reset.
 	s.cutting.Lock()
 	defer s.cutting.Unlock()
 	s.wal, err = c.Store.OpenLog(&s.at, func() { s.failed("cut", s.cut()) }, s.noteRenewal)
@@ -155,8 +154,7 @@ func (s *Shipper) jump() error {
 	if err != nil {
 		return err
 	}
-	// The number is stored first, so that a later process does not leave out the same one
-	// again.
+	// The number is stored first, so that a later process does not leave out the same one again.
 	if err := s.putJSON(context.Background(), s.queue, jumpedName, s.last+1); err != nil {
 		return err
 	}

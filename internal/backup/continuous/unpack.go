@@ -87,8 +87,7 @@ func (u *unpacking) points() []segment {
 	return slices.CompactFunc(points, func(a, b segment) bool { return a.max == b.max })
 }
 
-// lastUntil returns the number of the last state at or before a time. Times increase with
-// numbers.
+// lastUntil returns the number of the last state at or before a time. Times increase with numbers.
 func (u *unpacking) lastUntil(ctx context.Context, at time.Time) (ltx.TXID, error) {
 	points := u.points()
 	if len(points) == 0 {

@@ -77,8 +77,7 @@ func (s *Shipper) upload(ctx context.Context) error {
 	}
 	s.tidyQueue(queued)
 	if status := s.Status(); !now.Before(s.nextOwn) || s.told != (!status.Broken && !status.Safe.IsZero()) {
-		// It may have disappeared since it was looked up above, and must not be created
-		// again.
+		// It may have disappeared since it was looked up above, and must not be created again.
 		if err := s.checkOwner(ctx); err != nil {
 			return err
 		}

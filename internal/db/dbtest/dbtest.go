@@ -285,8 +285,7 @@ var schema struct {
 }
 
 // CopySchema puts a migrated database file into a data folder that has none. Creating the
-// schema for each test was a fifth of the CPU time of the tests. It does nothing on
-// PostgreSQL.
+// schema for each test was a fifth of the CPU time of the tests. It does nothing on PostgreSQL.
 func (s Store) CopySchema(t testing.TB) {
 	t.Helper()
 	if s.Engine != "sqlite" {

@@ -82,8 +82,7 @@ func removeUnused(parent, prefix string) error {
 	return nil
 }
 
-// versionOf returns a hash of the day, the migrations, and the program's path, size and
-// time.
+// versionOf returns a hash of the day, the migrations, and the program's path, size and time.
 func versionOf(program string) (string, error) {
 	hash := sha256.New()
 	fmt.Fprintln(hash, time.Now().UTC().Format(time.DateOnly)) // old temporary files may be removed by the system

@@ -32,8 +32,7 @@ const (
 // ErrRow is the error of a row that ends too early or has an invalid tag.
 var ErrRow = errors.New("a row is damaged")
 
-// AppendRow writes the current row of a query in a format that is the same for both
-// engines.
+// AppendRow writes the current row of a query in a format that is the same for both engines.
 func AppendRow(dst []byte, r Rows, kinds []Kind) []byte {
 	for i, kind := range kinds {
 		switch {

@@ -147,8 +147,7 @@ CREATE TABLE suspended_owner (
 CREATE INDEX suspended_owner_open ON suspended_owner (organization_id, id) WHERE state = 'suspended';
 CREATE INDEX suspended_owner_account ON suspended_owner (account_id) WHERE state = 'suspended';
 
--- Tables with millions of rows refer to a workspace by its number, because its id is 29
--- bytes.
+-- Tables with millions of rows refer to a workspace by its number, because its id is 29 bytes.
 CREATE TABLE workspace (
     id              TEXT PRIMARY KEY,
     number          INTEGER NOT NULL,
@@ -779,8 +778,7 @@ CREATE TABLE ledger_posting (
     PRIMARY KEY (account_id, number)
 ) {without rowid};
 CREATE INDEX ledger_posting_transaction ON ledger_posting (transaction_id, account_id, number);
--- An account that only receives has few of these postings; most of its postings are in
--- available.
+-- An account that only receives has few of these postings; most of its postings are in available.
 CREATE INDEX ledger_posting_bucket ON ledger_posting (account_id, bucket, number) WHERE bucket <> 'available';
 
 -- Deposits: announced by a bank (pending) or booked.
@@ -1002,8 +1000,7 @@ CREATE TABLE payout_limit (
 CREATE UNIQUE INDEX payout_limit_scope ON payout_limit (workspace_id, mode, account_id, maker_id, entry_id, rail, each_of, per);
 CREATE INDEX payout_limit_workspace ON payout_limit (workspace_id, id);
 
--- How much of a limit or a rule by sum was used on a day in Manila, for each mode and
--- currency.
+-- How much of a limit or a rule by sum was used on a day in Manila, for each mode and currency.
 CREATE TABLE payout_counted (
     guard_id TEXT NOT NULL,
     day      BIGINT NOT NULL, -- counted from 1970-01-01
@@ -1107,8 +1104,7 @@ CREATE TABLE audit_tile (
     PRIMARY KEY (level, number)
 );
 
--- A head is a tree that can be signed. The last leaf below it commits to how many rows each stream
--- has.
+-- A head is a tree that can be signed. The last leaf below it commits to how many rows each stream has.
 CREATE TABLE audit_head (
     number BIGINT PRIMARY KEY,
     size   BIGINT NOT NULL,

@@ -14,8 +14,7 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// bulkLockTimeout is how long to wait, in milliseconds, for transactions that are changing
-// something.
+// bulkLockTimeout is how long to wait, in milliseconds, for transactions that are changing something.
 const bulkLockTimeout = "10000"
 
 // Exclusive implements engine.Engine. It locks all tables against changes, so that every statement

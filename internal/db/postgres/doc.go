@@ -67,8 +67,7 @@
 //     wait, or the statement timeout does): it answers COMMIT with a warning. That is
 //     engine.ErrUnknown as well, because the transaction is lost if the standby is promoted.
 //   - The server shuts down, or is no longer the primary (0A000, 25006, 57P01 to 57P03): the
-//     connection is closed and the pool emptied, because all its connections are to the same
-//     server.
+//     connection is closed and the pool emptied, because all its connections are to the same server.
 //   - Caller has left: a write that waits for a group is skipped. Once it is sent, the
 //     outcome is unknown, as with any COMMIT.
 //   - LISTEN connection lost: noticed in less than a second by a heartbeat. The epoch is

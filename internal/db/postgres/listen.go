@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// accessChannel is the channel on which nodes notify each other that access has
-	// changed.
+	// accessChannel is the channel on which nodes notify each other that access has changed.
 	accessChannel = "bursar_access"
 	// NotifyAccess notifies other nodes, when it is committed, that access has changed.
 	NotifyAccess = "NOTIFY " + accessChannel
@@ -133,8 +132,7 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, use engine.Use, epo
 }
 
 // takeUse takes the lock for a use of the store. PostgreSQL notices the end of a process
-// with a delay, so takeUse retries for two seconds before it reports that the store is in
-// use.
+// with a delay, so takeUse retries for two seconds before it reports that the store is in use.
 func takeUse(ctx context.Context, db *pgx.Conn, lock string) error {
 	for asked := time.Now(); ; {
 		var locked bool

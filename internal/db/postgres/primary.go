@@ -13,8 +13,7 @@ import (
 // targetInURL finds the attribute in a URL, and in text of the form name=value.
 var targetInURL = regexp.MustCompile(`\btarget_session_attrs\s*=\s*'?([a-z-]+)`)
 
-// wantPrimary makes a URL with several hosts select the primary, unless the URL specifies
-// otherwise.
+// wantPrimary makes a URL with several hosts select the primary, unless the URL specifies otherwise.
 func wantPrimary(config *pgx.ConnConfig, text string) error {
 	asked := os.Getenv("PGTARGETSESSIONATTRS")
 	if found := targetInURL.FindStringSubmatch(text); found != nil {
@@ -51,8 +50,7 @@ func (e *Engine) onError(c *pgconn.PgConn, err *pgconn.PgError) bool {
 	return err.SeverityUnlocalized != "FATAL"
 }
 
-// isStandby reports whether an error code means that the server is not, or is no longer, the
-// primary.
+// isStandby reports whether an error code means that the server is not, or is no longer, the primary.
 func isStandby(code string) bool {
 	// The former is "cannot set transaction read-write mode during recovery".
 	return code == featureNotSupported || code == readOnlyTransaction
@@ -76,8 +74,7 @@ func (e *Engine) reset() {
 	}
 }
 
-// lost reports whether the connection was lost for a reason other than a caller who has
-// left.
+// lost reports whether the connection was lost for a reason other than a caller who has left.
 func (c *conn) lost(err error) bool {
 	return err != nil && c.db != nil && c.db.IsClosed() && c.ctx.Err() == nil
 }

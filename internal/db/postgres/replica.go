@@ -74,8 +74,7 @@ func (e *Engine) UseReplica(ctx context.Context, url string, lists *engine.Lists
 	return nil
 }
 
-// identity is a value that all copies of one store have in common, and other stores do
-// not.
+// identity is a value that all copies of one store have in common, and other stores do not.
 const identity = `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), current_database(), current_schema())`
 
 func identify(ctx context.Context, c interface {
@@ -193,8 +192,7 @@ func (r *replica) await(c *conn, at position) error {
 	}
 }
 
-// position is how far the log of the primary is on disk. No commit is answered before it is
-// there.
+// position is how far the log of the primary is on disk. No commit is answered before it is there.
 type position struct {
 	lsn      string
 	timeline int32

@@ -10,8 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// look reads a database file that no process has open, and creates no other files beside
-// it.
+// look reads a database file that no process has open, and creates no other files beside it.
 func look(ctx context.Context, path string, fn func(*conn) error) (err error) {
 	name := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?mode=ro&immutable=1"
 	db, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
@@ -55,8 +54,7 @@ func IsDiskFault(err error) bool {
 	return errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.CANTOPEN)
 }
 
-// HasAuditRow reports whether a database file that no process has open has a row of the audit
-// log.
+// HasAuditRow reports whether a database file that no process has open has a row of the audit log.
 func HasAuditRow(ctx context.Context, path string, id [16]byte) (found bool, err error) {
 	err = look(ctx, path, func(c *conn) error {
 		// Ids are indexed together with their workspaces, and separately for rows that belong to none. CROSS

@@ -138,8 +138,7 @@ func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer,
 		vfs.close()
 		return nil, err
 	}
-	// The first read creates the WAL and its index, which stay while this connection is
-	// open.
+	// The first read creates the WAL and its index, which stay while this connection is open.
 	_, err = c.queryInt("PRAGMA schema_version")
 	if err == nil {
 		// A process that was killed during a commit may have left pages in the WAL that

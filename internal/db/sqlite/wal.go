@@ -150,8 +150,7 @@ func (f *walFile) Sync(flags vfs.SyncFlag) error {
 // invalidate makes the commit that could not be synced unreadable. Otherwise the next
 // start would find it in the page cache and treat it as committed. The disk may not have
 // it, and no later fsync would put it there. The write lock is still held, so no one else
-// has written here. If this write fails as well, the caller of the commit still gets the
-// error.
+// has written here. If this write fails as well, the caller of the commit still gets the error.
 func (f *walFile) invalidate() {
 	const header = 32 // of the file; that of a page is smaller
 	if f.committing && f.start >= 0 {

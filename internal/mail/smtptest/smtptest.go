@@ -1,5 +1,4 @@
-// Package smtptest runs a real SMTP server in a test and collects the messages that it
-// receives.
+// Package smtptest runs a real SMTP server in a test and collects the messages that it receives.
 package smtptest
 
 import (

@@ -33,8 +33,7 @@ func (n *Node) Exchange(t testing.TB, authorization string, headers ...string) *
 	return n.Stranger(t).Do(http.MethodPost, "/v1/auth/token", nil, headers...)
 }
 
-// Outside sends a GET request for a path that is not part of the API, such as the public
-// keys.
+// Outside sends a GET request for a path that is not part of the API, such as the public keys.
 func (n *Node) Outside(t testing.TB, path string) *Answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.URL+path, nil)

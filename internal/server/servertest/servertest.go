@@ -97,8 +97,7 @@ func RateLimit(rate string) Option { return func(c *config.Serve) { c.RateLimit 
 // does not exist.
 func AuditKey(file string) Option { return func(c *config.Serve) { c.Audit.Key = file } }
 
-// AuditCheckpoint stores the newest checkpoint in another file than the one beside the
-// key.
+// AuditCheckpoint stores the newest checkpoint in another file than the one beside the key.
 func AuditCheckpoint(file string) Option { return func(c *config.Serve) { c.Audit.Checkpoint = file } }
 
 // Start runs a server on the store and sets the store up if it is new.

@@ -67,8 +67,7 @@ func (x *Tenant) Add(email, role string) string {
 	return x.Owner.Post(x.Path("/members"), Body{"email": email, "role": role}).OK().Text("user_id")
 }
 
-// takesTwo reports whether a second person besides the owner has to agree to a grant of a
-// role.
+// takesTwo reports whether a second person besides the owner has to agree to a grant of a role.
 func (x *Tenant) takesTwo(key string) (two bool) {
 	x.t.Helper()
 	err := x.Node.DB.Read(x.t.Context(), func(q db.Q) error {

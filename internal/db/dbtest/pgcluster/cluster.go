@@ -33,8 +33,7 @@ type Options struct {
 	// Data is a folder that MoveData has created. The cluster starts with a copy of it instead of an empty
 	// one.
 	Data string
-	// Settings are additional settings of the server, as name=value. They override the
-	// others.
+	// Settings are additional settings of the server, as name=value. They override the others.
 	Settings []string
 }
 
