@@ -29,8 +29,8 @@ type Endpoints struct {
 
 func (s *Endpoints) now() int64 { return s.DB.Now() }
 
-// Func is a service method. The caller is a separate parameter, so that every method has
-// it at hand.
+// Func is a service method. The caller is a separate parameter, so that no method can
+// omit it.
 type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
 
 // Read returns the endpoint of a service method that changes nothing, for callers with a session.

@@ -79,7 +79,7 @@ type Shipper struct {
 	merged                       [bases]ltx.TXID      // by level: everything up to this number is in a segment of the level
 	times                        map[string]time.Time // of the segments in the queue
 	nextOwn, nextThin, nextMerge time.Time
-	repaired                     time.Time // the time of the verification whose damage was last repaired
+	repaired                     time.Time // the time of the last verification whose damage was handled
 
 	mu       sync.Mutex
 	landed   map[string]bool // names in the target
