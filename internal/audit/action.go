@@ -47,7 +47,7 @@ const (
 	OperatorAdded   Action = "iam.operator.added" // or given other permissions
 	OperatorRemoved Action = "iam.operator.removed"
 
-	// What one operator asks for and another one confirms.
+	// Requests of one operator that another one confirms.
 	OperatorRequested Action = "ops.request.created"
 	OperatorApproved  Action = "ops.request.approved"
 	OperatorRejected  Action = "ops.request.rejected"
@@ -90,7 +90,7 @@ const (
 	BulkExpired   Action = "directory.bulk.expired"
 	BulkRevealed  Action = "directory.bulk.revealed"
 
-	DirectoryExported Action = "directory.exported" // all of it, as the audit log below
+	DirectoryExported Action = "directory.exported" // the whole directory
 
 	TagCreated Action = "directory.tag.created"
 	TagUpdated Action = "directory.tag.updated"
@@ -107,7 +107,7 @@ const (
 	ReceivingMethodExpired   Action = "directory.receiving_method.expired"
 	ReceivingMethodActivated Action = "directory.receiving_method.activated"
 
-	// A change of what a payee is known by, an activation or a merge.
+	// Changes of a payee's identity, activations and merges.
 	PayeeIdentityApproved  Action = "directory.entry.identity_approved"
 	PayeeIdentityRejected  Action = "directory.entry.identity_rejected"
 	PayeeIdentityWithdrawn Action = "directory.entry.identity_withdrawn"
@@ -126,7 +126,7 @@ const (
 	LedgerAccountUnfrozen Action = "money.account.unfrozen"
 	LedgerAccountClosed   Action = "money.account.closed"
 
-	LedgerUnfreezeRequested Action = "money.account.unfreeze_requested" // of a live account, which takes two people
+	LedgerUnfreezeRequested Action = "money.account.unfreeze_requested" // of a live account; needs a second person
 	LedgerUnfreezeApproved  Action = "money.account.unfreeze_approved"
 	LedgerUnfreezeRejected  Action = "money.account.unfreeze_rejected"
 	LedgerUnfreezeWithdrawn Action = "money.account.unfreeze_withdrawn"
@@ -147,7 +147,7 @@ const (
 	PayoutRetried   Action = "payout.request.retried"
 	PayoutRevealed  Action = "payout.request.revealed"
 
-	PayoutResolved         Action = "payout.request.resolved" // people found out whether it was paid
+	PayoutResolved         Action = "payout.request.resolved" // a person found out whether it was paid
 	PayoutResolveRequested Action = "payout.request.resolve_requested"
 	PayoutResolveRejected  Action = "payout.request.resolve_rejected"
 	PayoutResolveWithdrawn Action = "payout.request.resolve_withdrawn"
@@ -165,7 +165,7 @@ const (
 	PayoutBatchExpired   Action = "payout.batch.expired"
 	PayoutRuleCreated    Action = "payout.rule.created"
 	PayoutRuleRemoved    Action = "payout.rule.removed"
-	PayoutRuleRequested  Action = "payout.rule.requested" // a change after which payouts are guarded less
+	PayoutRuleRequested  Action = "payout.rule.requested" // a change that loosens the rules
 	PayoutRuleApproved   Action = "payout.rule.approved"
 	PayoutRuleRejected   Action = "payout.rule.rejected"
 	PayoutRuleWithdrawn  Action = "payout.rule.withdrawn"
@@ -182,13 +182,13 @@ const (
 
 	PayoutSendingStopped   Action = "payout.sending.stopped"
 	PayoutSendingResumed   Action = "payout.sending.resumed"
-	PayoutSendingRequested Action = "payout.sending.requested" // to resume live payouts, which takes two people
+	PayoutSendingRequested Action = "payout.sending.requested" // to resume live payouts; needs a second person
 	PayoutSendingApproved  Action = "payout.sending.approved"
 	PayoutSendingRejected  Action = "payout.sending.rejected"
 	PayoutSendingWithdrawn Action = "payout.sending.withdrawn"
 	PayoutSendingExpired   Action = "payout.sending.expired"
 
-	// What becomes of payouts at their rails.
+	// The outcomes of payouts at their rails.
 	PayoutSent        Action = "payout.request.sent"
 	PayoutNotReceived Action = "payout.request.not_received"
 	PayoutUnknown     Action = "payout.request.outcome_unknown"
@@ -198,7 +198,7 @@ const (
 	PayoutReversed    Action = "payout.request.reversed"
 	PayoutSettled     Action = "payout.request.settled" // the bank's statement shows it
 	PayoutSimulated   Action = "payout.request.simulated"
-	// PayoutAcknowledged is about a payout that a restored store did not know.
+	// PayoutAcknowledged is about a payout that was missing in a restored store.
 	PayoutAcknowledged      Action = "payout.request.acknowledged"
 	SimulatedServiceChanged Action = "rail.service.simulated"
 	RailsResumed            Action = "rail.service.resumed" // all of them, after a restore
@@ -235,7 +235,7 @@ const (
 	RecoveryCodesMade Action = "auth.recovery_codes.created"
 	RecoveryCodeUsed  Action = "auth.recovery_codes.used"
 
-	// These have two parts only: they are about the whole of their area.
+	// These have two parts only: they are about their whole area.
 	AuditExported  Action = "audit.exported"
 	AuditRestarted Action = "audit.restarted"
 	AuditErased    Action = "audit.erased"
@@ -243,12 +243,12 @@ const (
 	StoreRestored  Action = "audit.restored" // with the whole store, from an archive
 )
 
-// definition is what an action means.
+// definition describes an action.
 type definition struct {
 	action        Action
-	resource      ResourceType // the kind of thing that it changes; none for what changes nothing
+	resource      ResourceType // the kind of thing that it changes; empty if it changes nothing
 	title         string       // in the console
-	changesAccess bool         // caches of sessions, memberships, roles and what guards payouts become stale
+	changesAccess bool         // caches of sessions, memberships, roles and payout rules become stale
 }
 
 // definitions lists every action, in the order in which the console shows them.

@@ -1,11 +1,11 @@
-// Package audit defines what an audit row says: who acts, what they do and how it ended,
-// and the form in which the store keeps it. Package db writes the rows, each in the
+// Package audit defines the content of an audit row: the actor, the action and the
+// outcome, and the format in which it is stored. Package db writes the rows, each in the
 // transaction of the mutation that it describes.
 package audit
 
 import "slices"
 
-// Outcome says how an attempt ended.
+// Outcome is the result of an attempt.
 type Outcome string
 
 const (
@@ -14,7 +14,7 @@ const (
 	Failure Outcome = "failure"
 )
 
-// ActorType says how an actor has authenticated.
+// ActorType is how an actor has authenticated.
 type ActorType string
 
 const (
@@ -24,8 +24,8 @@ const (
 	System ActorType = "system"
 )
 
-// Actor is who causes an event. ID is that of the user or the client, whatever the
-// credential was, so that one filter finds everything that a person did.
+// Actor is the user or client that causes an event. ID is that of the user or the client,
+// whatever the credential was, so that one filter finds all actions of a person.
 type Actor struct {
 	Type      ActorType
 	ID        string
@@ -35,25 +35,23 @@ type Actor struct {
 	SessionID string
 	KeyID     string // the API key that the session depends on
 	Scope     Scope  // of the credential
-	// LoggedInAt is when a person began the session by signing in, in a browser or for a
-	// command line; 0 for sessions of keys and machine clients.
+	// LoggedInAt is when a person started the session by signing in, in a browser or for
+	// a command line. It is 0 for sessions of keys and machine clients.
 	LoggedInAt int64
 	ByDevice   bool // the session began with a device code
-	// OneFactor means that a person began the session without a second factor, or with a key
-	// that was made without the one that an organization demanded. NeedsFactor means that one
-	// of their organizations demands one.
+	// OneFactor means that a person started the session without a second factor, or with a
+	// key that was created without a required one. NeedsFactor means that one of their
+	// organizations requires a second factor.
 	OneFactor   bool
 	NeedsFactor bool
-	// Epoch is the state of everybody's access at which the caller was authenticated, as
-	// db.Epoch counts it.
+	// Epoch is the value of db.Epoch when the caller was authenticated.
 	Epoch     uint64
 	RequestID string
 	IP        string
-	Agent     string // the caller's program, as its User-Agent header names it
+	Agent     string // the caller's program, from its User-Agent header
 }
 
-// SystemActor returns the actor for what an operator does at the command line, or the
-// server by itself.
+// SystemActor returns the actor for actions of an operator at the command line, or of the server.
 func SystemActor(name string) Actor { return Actor{Type: System, Name: name} }
 
 // Event describes a mutation, or an attempt that was refused.
@@ -64,10 +62,10 @@ type Event struct {
 	WorkspaceID    string
 	OrganizationID string
 	ResourceID     string
-	Changes        Changes // what an update changed
+	Changes        Changes // the fields that an update changed
 
-	// Actor replaces the caller of the mutation. It is for mutations that find out
-	// who acts, such as the exchange of an API key.
+	// Actor replaces the caller of the mutation. It is for mutations that determine the
+	// actor, such as the exchange of an API key.
 	Actor *Actor
 
 	exempt string
@@ -78,11 +76,11 @@ type Event struct {
 // lists the places that may use it.
 func None(why string) Event { return Event{exempt: why} }
 
-// All returns the event of a change that leaves several rows, such as of many lines of a file.
-// It must be given at least one.
+// All returns the event of a change that leaves several rows, such as many lines of a file. It
+// requires at least one event.
 func All(events ...Event) Event { return Event{all: events} }
 
-// Each returns the events that leave a row each: those that All was given, or the event itself.
+// Each returns the events that leave one row each: the events of All, or the event itself.
 func (e Event) Each() []Event {
 	if e.all != nil {
 		return e.all
@@ -90,10 +88,10 @@ func (e Event) Each() []Event {
 	return []Event{e}
 }
 
-// Exempt returns the reason for which there is no row, or "" if there is one.
+// Exempt returns why there is no row, or "" if there is one.
 func (e Event) Exempt() string { return e.exempt }
 
-// Empty reports whether the mutation has neither an action nor a reason to have none.
+// Empty reports whether the event has neither an action nor a reason to have none.
 func (e Event) Empty() bool { return e.Action == "" && e.exempt == "" && len(e.all) == 0 }
 
 // ChangesAccess reports whether the event makes caches of sessions, memberships and

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxChanges is how many changes one row tells of.
+	// maxChanges is how many changes one row contains.
 	maxChanges = 200
-	// maxValue is how many bytes of JSON a value may have before it is shortened, and
-	// shownStart how many bytes of its text are then shown.
+	// maxValue is how many bytes of JSON a value may have before it is shortened.
+	// shownStart is how many bytes of its text are then shown.
 	maxValue, shownStart = 256, 64
 )
 
@@ -26,8 +26,8 @@ const (
 // a long value carries its digest.
 type Changes []api.AuditChange
 
-// Add adds a field if its values differ. A value is anything that JSON can express. nil, the
-// empty text and the number 0 are that there was, or is, nothing.
+// Add adds a field if its values differ. A value is anything that JSON can represent. nil,
+// the empty text and the number 0 mean that there is no value.
 func (c *Changes) Add(field string, before, after any) {
 	was, is := encoded(before), encoded(after)
 	if string(was) != string(is) {
@@ -35,8 +35,8 @@ func (c *Changes) Add(field string, before, after any) {
 	}
 }
 
-// AddItems adds each item that only one of two lists has: a long list would show its start,
-// not what has come and gone.
+// AddItems adds each item that only one of two lists has. As a single change, a long list
+// would show only its start, not its differences.
 func (c *Changes) AddItems(field string, before, after []string) {
 	for _, item := range before {
 		if !slices.Contains(after, item) {
@@ -66,8 +66,8 @@ func (c *Changes) AddFields(before, after api.Fields) {
 	}
 }
 
-// AddMasked adds an account number if it differs. What Mask shows of it may be the same
-// before and after.
+// AddMasked adds an account number if it differs. Its masked form may be the same before
+// and after.
 func (c *Changes) AddMasked(field, before, after string) {
 	shown := func(number string) []byte {
 		if number != "" {
@@ -80,7 +80,7 @@ func (c *Changes) AddMasked(field, before, after string) {
 	}
 }
 
-// AddSecret adds a secret that was replaced by another, and shows nothing of either.
+// AddSecret adds the replacement of a secret, and shows nothing of either value.
 func (c *Changes) AddSecret(field string) { c.put(field, encoded(hidden), encoded(hidden)) }
 
 func (c *Changes) put(field string, was, is []byte) {
@@ -89,8 +89,8 @@ func (c *Changes) put(field string, was, is []byte) {
 	}
 }
 
-// encoded returns a value as JSON. What cannot be expressed is a mistake of the program that
-// must not fail a mutation, so it is told as a text.
+// encoded returns a value as JSON. A value that JSON cannot represent is a bug, which must
+// not fail a mutation, so its error is recorded instead.
 func encoded(value any) []byte {
 	switch value := value.(type) {
 	case stdjson.RawMessage:
@@ -107,13 +107,13 @@ func encoded(value any) []byte {
 	}
 	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
-		text, _ = json.Marshal(err.Error()) // a text can always be expressed
+		text, _ = json.Marshal(err.Error()) // a text can always be encoded
 	}
 	return text
 }
 
-// shortened returns a long value as its start, its length and its digest, by which two of
-// them can be told apart.
+// shortened returns a long value as its start, its length and its digest, which
+// distinguishes it from others.
 func shortened(value []byte) []byte {
 	if len(value) <= maxValue {
 		return value
@@ -130,7 +130,7 @@ func shortened(value []byte) []byte {
 	return append(out, '}')
 }
 
-// capText returns at most so many bytes of a text, in whole characters.
+// capText shortens a text to a number of bytes, in whole characters.
 func capText(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -142,18 +142,18 @@ func capText(text string, most int) string {
 }
 
 const (
-	// hidden stands for what is not shown.
+	// hidden replaces hidden text.
 	hidden = "••••"
-	// LostNumber stands for an account number that was sealed with a vault key that is lost.
-	// It can be entered again; everything else about the method is there.
+	// LostNumber replaces an account number that was sealed with a lost vault key. The
+	// number can be entered again. All other data of the method is intact.
 	LostNumber = hidden + " (lost)"
 )
 
-// Mask returns an account number as pages and the log show it: its last four characters, or
-// nothing of a short one, because those four would be most of it.
+// Mask returns an account number as pages and the log show it: its last four characters. Of
+// a short number it shows nothing, because four characters would be most of it.
 func Mask(number string) string {
 	const shown, least = 4, 8
-	runes := []rune(accountnumber.Without(number, " -.")) // however its characters are grouped
+	runes := []rune(accountnumber.Without(number, " -.")) // without the characters that group its digits
 	switch {
 	case number == LostNumber:
 		return number

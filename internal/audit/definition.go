@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// defined finds what an action means.
+// defined maps each action to its definition.
 var defined = sync.OnceValue(func() map[Action]definition {
 	all := map[Action]definition{}
 	for _, d := range definitions() {
@@ -23,7 +23,7 @@ func Actions() []Action {
 	return all
 }
 
-// ResourceTypes lists what actions change, in the order of Actions.
+// ResourceTypes lists the kinds of things that actions change, in the order of Actions.
 func ResourceTypes() []ResourceType {
 	var all []ResourceType
 	for _, d := range definitions() {
@@ -37,7 +37,7 @@ func ResourceTypes() []ResourceType {
 // Resource returns the kind of thing that the action changes. A refused request and a failed login change nothing, so they have none.
 func (a Action) Resource() ResourceType { return defined()[a].resource }
 
-// Title returns what was done in words, such as "Added member". An action that this program does not know has its name for a title.
+// Title returns a description of the action, such as "Added member". For an unknown action it returns the action's name.
 func (a Action) Title() string {
 	if d, ok := defined()[a]; ok {
 		return d.title

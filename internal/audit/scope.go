@@ -8,24 +8,24 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Modes that a scope can be limited to.
+// The modes that a scope can be limited to.
 const (
 	SandboxMode = "sandbox"
 	LiveMode    = "live"
 	BothModes   = "both"
 )
 
-// Scope limits what a credential is good for, within what its account may do. The zero value limits nothing, and does not administer.
+// Scope limits a credential to a part of what its account may do. The zero value has no limits, but does not allow administration.
 type Scope struct {
-	Permissions  []string `json:"permissions,omitzero"`   // nil is all
-	WorkspaceIDs []string `json:"workspace_ids,omitzero"` // nil is all
-	Mode         string   `json:"mode,omitzero"`          // "" is both
-	// Administer allows a key or a machine client to make what outlives it, such as members and further keys. People need a recent
-	// login for that instead.
+	Permissions  []string `json:"permissions,omitzero"`   // nil means all
+	WorkspaceIDs []string `json:"workspace_ids,omitzero"` // nil means all
+	Mode         string   `json:"mode,omitzero"`          // "" means both
+	// Administer allows a key or a machine client to create things that outlive it, such as members and further keys. People need
+	// a recent login for that instead.
 	Administer bool `json:"administer,omitzero"`
 }
 
-// ParseScope reads what String has written.
+// ParseScope parses the text that String returns.
 func ParseScope(text string) (s Scope, err error) {
 	if text == "" {
 		return s, nil
@@ -36,16 +36,16 @@ func ParseScope(text string) (s Scope, err error) {
 	return s, nil
 }
 
-// String returns the scope as the store has it.
+// String returns the scope as stored.
 func (s Scope) String() string {
-	text, _ := json.Marshal(s, json.Deterministic(true)) // texts and a boolean can always be expressed
+	text, _ := json.Marshal(s, json.Deterministic(true)) // texts and a boolean can always be encoded
 	if string(text) == "{}" {
 		return ""
 	}
 	return string(text)
 }
 
-// Within returns what both scopes allow.
+// Within returns the intersection of two scopes.
 func (s Scope) Within(other Scope) Scope {
 	s.Permissions = narrower(s.Permissions, other.Permissions)
 	s.WorkspaceIDs = narrower(s.WorkspaceIDs, other.WorkspaceIDs)
@@ -59,7 +59,7 @@ func (s Scope) Within(other Scope) Scope {
 	return s
 }
 
-// narrower returns what two lists have in common, of which nil has everything.
+// narrower returns the intersection of two lists, where nil means everything.
 func narrower(a, b []string) []string {
 	switch {
 	case a == nil:
@@ -80,12 +80,12 @@ func (s Scope) InMode(mode string) bool {
 	return s.Mode == "" || s.Mode == BothModes || s.Mode == mode
 }
 
-// Limited reports whether the scope leaves out permissions, workspaces or a mode.
+// Limited reports whether the scope excludes permissions, workspaces or a mode.
 func (s Scope) Limited() bool {
 	return s.Permissions != nil || s.WorkspaceIDs != nil || s.Mode != "" && s.Mode != BothModes
 }
 
-// WorkspaceList returns the workspaces as one text for a statement that lists: "" is all of them.
+// WorkspaceList returns the workspaces as one text for a list query: "" means all of them.
 func (s Scope) WorkspaceList() string {
 	if s.WorkspaceIDs == nil {
 		return ""

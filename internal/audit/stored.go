@@ -13,12 +13,12 @@ import (
 )
 
 // The store keeps an audit row as its id and two JSON arrays of its values. The first, the
-// entry, is kept for ever. The second has what can be personal, and can be erased. The names
-// of the properties, which are the same in every row, would be a third of its size. A page of
-// the log is made by writing the names between the values, which is faster than reading a
-// column each.
+// entry, is kept permanently. The second has the personal values, and can be erased. The
+// names of the properties are not stored: they are the same in every row, and would be a
+// third of its size. A page of the log is encoded by writing the names between the values,
+// which is faster than reading a column for each.
 
-// property is a value of a row that is sent, in the order of the API.
+// property is a value of a row in the API, in its order.
 type property struct {
 	name     string
 	personal bool // the value is in the second array
@@ -31,7 +31,7 @@ func properties() [12]property {
 	}
 }
 
-// AppendEntry appends the values of a row that are kept for ever, as the store keeps them.
+// AppendEntry appends the permanent values of a row in the stored format.
 func AppendEntry(dst []byte, e api.AuditEntry) []byte {
 	dst = api.AppendString(append(dst, '['), e.Action)
 	dst = api.AppendString(append(dst, ','), e.Outcome)
@@ -42,7 +42,7 @@ func AppendEntry(dst []byte, e api.AuditEntry) []byte {
 	return append(dst, ']')
 }
 
-// AppendPersonal appends the values of a row that can be personal, as the store keeps them.
+// AppendPersonal appends the personal values of a row in the stored format.
 func AppendPersonal(dst []byte, e api.AuditEntry) []byte {
 	dst = api.AppendString(append(dst, '['), e.ActorName)
 	for _, text := range [...]string{e.ActorEmail, e.Description, e.IP} {
@@ -64,8 +64,8 @@ func AppendPersonal(dst []byte, e api.AuditEntry) []byte {
 	return append(dst, ']')
 }
 
-// AppendJSON appends a stored row as the API sends it. personal is empty if it was erased.
-// seq is the row's place in the log, 0 if it has none yet.
+// AppendJSON appends a stored row in the format of the API. personal is empty if it was
+// erased. seq is the row's place in the log, or 0 if it has none yet.
 func AppendJSON(dst, id, entry, personal []byte, seq int64) []byte {
 	erased := len(personal) == 0
 	dst = append(append(dst, `{"id":"`...), id...)
@@ -98,7 +98,7 @@ func AppendJSON(dst, id, entry, personal []byte, seq int64) []byte {
 	return append(dst, '}')
 }
 
-// valueEnd returns where the text or number that begins a piece of JSON ends.
+// valueEnd returns the end of the text or number at the start of text.
 func valueEnd(text []byte) int {
 	if len(text) == 0 || text[0] != '"' {
 		end := bytes.IndexAny(text, ",]")
@@ -120,13 +120,13 @@ func valueEnd(text []byte) int {
 	}
 }
 
-// TellsOfErasure reports whether a stored row says that others were erased. It has nothing
-// personal, and is never erased itself.
+// TellsOfErasure reports whether a stored row records the erasure of others. Such a row
+// has nothing personal, and is never erased itself.
 func TellsOfErasure(entry []byte) bool {
 	return bytes.HasPrefix(entry, []byte(`["`+string(AuditErased)+`",`))
 }
 
-// ReadStored returns a stored row as a value.
+// ReadStored decodes a stored row.
 func ReadStored(id string, entry, personal []byte, seq int64) (api.AuditEntry, error) {
 	var e api.AuditEntry
 	if err := json.Unmarshal(AppendJSON(nil, []byte(id), entry, personal, seq), &e); err != nil {
@@ -147,10 +147,10 @@ const (
 	ByOutcome      Filter = "outcome"
 )
 
-// FilterKey returns the number by which the store finds the rows of a workspace, or
-// of no workspace, that have a value. An index of these numbers is half as large as one
-// of workspace ids and values. Whoever tries long enough can find a value whose number
-// is that of a value in another workspace, so a reader must compare the workspace as well.
+// FilterKey returns the number by which the store finds the rows of a workspace, or of no
+// workspace, that have a value. An index of these numbers is half as large as one of
+// workspace ids and values. An attacker can find a value whose number equals that of a
+// value in another workspace, so a reader must compare the workspace as well.
 func FilterKey(by Filter, workspaceID, value string) int64 {
 	text := make([]byte, 0, 128)
 	text = append(append(text, by...), '\n')
@@ -159,8 +159,8 @@ func FilterKey(by Filter, workspaceID, value string) int64 {
 	return int64(binary.BigEndian.Uint64(digest[:8]))
 }
 
-// OutcomeKey returns the key of an outcome, nil for success: nearly all rows tell of a
-// success, and an index without them is small.
+// OutcomeKey returns the key of an outcome, or nil for success. Nearly all rows are
+// successes, and an index without them is small.
 func OutcomeKey(workspaceID string, outcome Outcome) any {
 	if outcome == Success {
 		return nil

@@ -16,8 +16,8 @@ const (
 	maxDay = 5_000
 )
 
-// Day counts the rows of a day, up to 5,000. Refused counts those that tell of a
-// refusal or a failure. More is true if there are more rows than were counted.
+// Day counts the rows of a day, up to 5,000. Refused counts those that describe a refusal
+// or a failure. More is true if there are more rows than were counted.
 type Day struct {
 	Date    time.Time // when the day began
 	Count   int

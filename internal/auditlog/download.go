@@ -13,7 +13,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Download writes the rows that Export calls for into a file.
+// Download writes the rows that Export returns into a file.
 func (s *Service) Download(ctx context.Context, by db.Caller, in ExportInput, to *web.File) error {
 	end, _, _ := strings.Cut(in.format(), "-")
 	to.Name = cmp.Or(to.Name, "audit."+end)

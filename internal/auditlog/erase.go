@@ -9,12 +9,12 @@ import (
 	"bursar/internal/db"
 )
 
-// ErrErased is the error of Erase for a row that was erased before.
+// ErrErased is returned by Erase for a row that is already erased.
 var ErrErased = errors.New("it is erased already")
 
-// Erase removes what is personal in a row of the log, for the operator. The row keeps its
-// digest, so that it can still be proved, and another row of the same log says that it was
-// erased. The files of the store have it until db.Shred.
+// Erase removes the personal part of a row of the log, for the operator. The row keeps its
+// digest, so that it can still be proved. Another row of the same log records the erasure.
+// The files of the store contain the data until db.Shred.
 func Erase(ctx context.Context, d *db.DB, by db.Caller, id string) error {
 	log, err := logOf(ctx, d, id)
 	if err != nil {
@@ -54,9 +54,9 @@ func Erase(ctx context.Context, d *db.DB, by db.Caller, id string) error {
 // erasable is a row of the log that may be erased.
 type erasable struct {
 	id     string
-	digest [32]byte // of what is personal
+	digest [32]byte // of the personal part
 	erased bool     // already
-	kept   bool     // because it says that others were erased
+	kept   bool     // because it records erasures of others
 }
 
 // read reads a row from three columns: entry, personal and salt.
@@ -66,13 +66,13 @@ func (e *erasable) read(r db.Rows, column int) {
 	e.digest = auditproof.PersonalDigest(r.Raw(column+2), r.Raw(column+1))
 }
 
-// ownLog is a stream, with the id of the workspace if it is one's.
+// ownLog is a stream and, for a workspace's stream, the id of the workspace.
 type ownLog struct {
 	streamKey
 	workspaceID string
 }
 
-// logOf finds the log that has a row.
+// logOf finds the log that contains a row.
 func logOf(ctx context.Context, d *db.DB, id string) (log ownLog, err error) {
 	err = d.Read(ctx, func(q db.Q) error {
 		row, found, err := q.FindAuditRow(d, id)
@@ -89,7 +89,7 @@ func logOf(ctx context.Context, d *db.DB, id string) (log ownLog, err error) {
 	return log, err
 }
 
-// narrow makes a condition about a row one that an index has.
+// narrow adds to a condition about a row what makes an index usable.
 func (k streamKey) narrow(sql *db.Statement) {
 	if k.workspace == 0 {
 		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the index audit_log_outside
@@ -98,7 +98,7 @@ func (k streamKey) narrow(sql *db.Statement) {
 	}
 }
 
-// erase erases a row, unless it is erased already.
+// erase returns the statement that erases a row, unless it is already erased.
 func (k streamKey) erase(row erasable) *db.Statement {
 	sql := db.NewStatement(`UPDATE audit_log SET personal = NULL, salt = NULL, erased = `, row.digest[:])
 	sql.Add(` WHERE id = `, db.PackID("aud", row.id))
@@ -107,8 +107,8 @@ func (k streamKey) erase(row erasable) *db.Statement {
 	return sql
 }
 
-// RowsAbout returns the ids of the rows about a directory entry, and about the receiving
-// methods that it has or had, and how many others of them are erased already. The entry may have been
+// RowsAbout returns the ids of the rows about a directory entry and about its current and former
+// receiving methods. erased is how many others of them are already erased. The entry may have been
 // purged.
 func RowsAbout(ctx context.Context, d *db.DB, entryID string) (ids []string, erased int, err error) {
 	packed := db.PackID("entry", entryID)
@@ -131,8 +131,8 @@ func RowsAbout(ctx context.Context, d *db.DB, entryID string) (ids []string, era
 	if at.id != "" {
 		return rowsAbout(ctx, d, at, resources)
 	}
-	// Nothing says in which workspace a purged entry was, and rows are found by numbers that
-	// have the workspace in them, so all workspaces are tried.
+	// A purged entry has no record of its workspace, and rows are found by numbers that
+	// include the workspace. So all workspaces are searched.
 	for {
 		var some []workspace
 		err := d.Read(ctx, func(q db.Q) (err error) {

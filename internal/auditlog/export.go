@@ -14,9 +14,9 @@ import (
 // exportChunk is how many rows an export reads at once.
 const exportChunk = 500
 
-// Export calls each with every row that List would return, newest first. It first adds
-// a row to the log that tells of the export, so that nobody gets a row without a trace.
-// Rows that are added later are not exported. No connection to the store is held while each runs.
+// Export calls each with every row that List would return, newest first. It first adds a row to
+// the log that describes the export, so that every export leaves a trace. Rows that are added
+// later are not exported. No connection to the store is held while each runs.
 func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, each func(api.AuditEntry) error) error {
 	f, err := s.authorize(ctx, by, in.Filters, access.AuditExport)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, each
 	}
 }
 
-// exported returns the event that tells which rows were exported.
+// exported returns the event that describes which rows were exported.
 func (f filter) exported(format string) audit.Event {
 	event := audit.Event{Action: audit.AuditExported, ResourceID: f.value, Description: "Exported the audit log as " + strings.ToUpper(format)}
 	if f.column == "workspace_id" {

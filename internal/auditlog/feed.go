@@ -17,12 +17,12 @@ const (
 	maxFeed = 1000 // rows in an answer
 	// feedSpan is how many rows a query reads.
 	feedSpan = 200
-	// feedSpans bounds how many rows an answer takes if the filter matches few of them.
+	// feedSpans bounds how many queries an answer takes if the filter matches few rows.
 	feedSpans = 50
 	maxWait   = 30 // seconds
 )
 
-// FeedInput asks for the rows after a place.
+// FeedInput selects the rows after a place.
 type FeedInput struct {
 	Filters
 	After *string `query:"after"`
@@ -53,8 +53,8 @@ func number(v *fault.Violations, field string, text *string, absent, least, most
 	return n
 }
 
-// Feed returns the rows of a log that follow a place, oldest first. Whoever asks again with
-// the place that the answer ends at sees every row once. If there are none yet, it waits for
+// Feed returns the rows of a log that follow a place, oldest first. A client that continues
+// at the end of each answer sees every row once. If there are no rows yet, Feed waits for
 // them as long as the request allows.
 func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.AuditFeed, error) {
 	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
@@ -71,8 +71,8 @@ func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.Aud
 		if err != nil {
 			return feed, err
 		}
-		// The caller's access may have ended since they were authenticated. They ask again,
-		// and are authenticated again.
+		// The caller's access may have ended since they were authenticated. They repeat the
+		// request, and are authenticated again.
 		if waited && s.db.Epoch() != by.Epoch {
 			return feed, nil
 		}
@@ -80,7 +80,7 @@ func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.Aud
 		if len(feed.Entries) > 0 || in.wait == 0 || stopped {
 			return feed, nil
 		}
-		if feed.HasMore { // many rows that do not match
+		if feed.HasMore { // many rows did not match
 			select {
 			case <-timeout:
 				return feed, nil
@@ -98,13 +98,13 @@ func (s *Service) Feed(ctx context.Context, by db.Caller, in FeedInput) (api.Aud
 	}
 }
 
-// EndInput asks for the end of a log. Only the workspace or the organization counts.
+// EndInput selects a log. Only the workspace or the organization is used.
 type EndInput struct{ Filters }
 
-// Validate checks whose log it is.
+// Validate checks the workspace or organization.
 func (in *EndInput) Validate(v *fault.Violations) { in.check(v) }
 
-// End returns the last place in a log.
+// End returns the last place of a log.
 func (s *Service) End(ctx context.Context, by db.Caller, in EndInput) (int64, error) {
 	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
@@ -133,10 +133,11 @@ func (s *Service) feed(ctx context.Context, f filter, after int64, limit int) (a
 		feed = api.AuditFeed{Entries: []api.AuditEntry{}, After: after}
 		of, _, err := findStream(q, f.stream())
 		if err == nil && after > of.size {
-			// Else the follower would miss what comes up to there, such as after a backup was restored.
+			// Otherwise the follower would miss the rows up to there, for example after a backup was
+			// restored.
 			err = fault.Invalid("after", "is past the end of the log, which has "+strconv.FormatInt(of.size, 10)+" rows: the log is another one, or has lost rows")
 		}
-		if err == nil { // after the size of the stream, so that no row of it is about a method that is not found yet
+		if err == nil { // read after the size of the stream, so that every method that a row is about is found
 			f, err = f.resolved(q)
 		}
 		for spans := 0; err == nil && spans < feedSpans && len(feed.Entries) < limit && feed.After < of.size; spans++ {
@@ -158,8 +159,8 @@ func (s *Service) feed(ctx context.Context, f filter, after int64, limit int) (a
 	return feed, err
 }
 
-// matches reports whether a row of the stream is in the list. A feed compares what it has read,
-// since the engines would look for the values first, and in all of the log.
+// matches reports whether a row of the stream is in the list. A feed filters the rows that it
+// has read. The engines would search for the values first, and in all of the log.
 func (f filter) matches(e api.AuditEntry) bool {
 	for _, want := range f.equals {
 		got := map[audit.Filter]string{
@@ -176,7 +177,7 @@ func (f filter) matches(e api.AuditEntry) bool {
 }
 
 // forward selects the rows of a stream after one place and up to another, oldest first. The
-// inner queries find each row by itself: for a join, PostgreSQL would read the whole log.
+// inner queries find each row separately. For a join, PostgreSQL would read the whole log.
 func (f filter) forward(stream, after, end int64) *db.Statement {
 	sql := db.NewStatement(`SELECT p.seq, p.audit_id`)
 	columns := []string{"entry", "personal"}

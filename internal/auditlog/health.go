@@ -2,13 +2,13 @@ package auditlog
 
 import "sync/atomic"
 
-// health is what an operator watches.
+// health is the state of the log that an operator monitors.
 type health struct {
 	size, at atomic.Int64 // of the newest head; at is in Unix milliseconds
 	failures [len(steps)]atomic.Int64
 }
 
-// steps are what can fail on the way from a row to a checkpoint that others have.
+// steps are the steps that can fail between a row and a published checkpoint.
 var steps = [...]string{"sequence", "tree", "sign", "file", "mail", "witness"}
 
 func (h *health) fail(step string) {
@@ -19,8 +19,8 @@ func (h *health) fail(step string) {
 	}
 }
 
-// Health tells the size of the newest head, when it was made in Unix milliseconds (0 before
-// there is one), and how often each step has failed.
+// Health returns the size of the newest head, when it was made in Unix milliseconds (0
+// before there is one), and how often each step has failed.
 func (s *Signer) Health() (size, at int64, failures map[string]int64) {
 	failures = map[string]int64{}
 	for i, name := range steps {

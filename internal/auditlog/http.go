@@ -7,7 +7,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Filters are the parameters that select rows, and whose log it is.
+// Filters are the parameters that select a log and its rows.
 type Filters struct {
 	WorkspaceID    *string `query:"workspace_id"`
 	OrganizationID *string `query:"organization_id"`
@@ -50,7 +50,7 @@ func checkTime(v *fault.Violations, field string, text *string, absent int64) in
 	return at
 }
 
-// ListInput asks for a page of the log.
+// ListInput selects a page of the log.
 type ListInput struct {
 	Filters
 	web.PageParams
@@ -62,32 +62,32 @@ func (in *ListInput) Validate(v *fault.Violations) {
 	in.check(v)
 }
 
-// GetInput asks for one row of the log. Of the filters only the workspace or the organization
-// counts.
+// GetInput selects one row of the log. Of the filters only the workspace or the organization
+// is used.
 type GetInput struct {
 	Filters
 	ID string `path:"id"`
 }
 
-// Validate checks whose log it is.
+// Validate checks the workspace or organization.
 func (in *GetInput) Validate(v *fault.Violations) { in.check(v) }
 
 const (
 	formatCSV    = "csv"
 	formatNDJSON = "ndjson"
-	formatRaw    = "csv-raw" // CSV for machines, without what makes it safe in a spreadsheet
+	formatRaw    = "csv-raw" // CSV for machines, without the escapes that make it safe in a spreadsheet
 
 	// maxFilter is the longest filter of an export, whose own audit row repeats it.
 	maxFilter = 200
 )
 
-// ExportInput asks for all rows that the filters match, as a file.
+// ExportInput selects all rows that the filters match, as a file.
 type ExportInput struct {
 	Filters
 	Format *string `query:"format"`
 }
 
-// format is the one that is asked for, or CSV.
+// format is the requested format, or CSV.
 func (in ExportInput) format() string {
 	if in.Format == nil {
 		return formatCSV
@@ -108,5 +108,5 @@ func (in *ExportInput) Validate(v *fault.Violations) {
 	web.CheckOptionalReference(v, "outcome", in.Outcome, 0, maxFilter)
 }
 
-// ActivityInput asks for a page of the caller's own activity.
+// ActivityInput selects a page of the caller's own activity.
 type ActivityInput struct{ web.PageParams }

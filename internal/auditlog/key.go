@@ -12,8 +12,8 @@ import (
 	"bursar/internal/keyfile"
 )
 
-// The key that signs the checkpoints is a file and never in the store: whoever can change
-// the store must not be able to sign what they made of it. The store has the public key.
+// The key that signs the checkpoints is in a file and never in the store. So write access
+// to the store does not allow signing a changed log. The store has the public key.
 
 // ReadKey reads the key that signs the checkpoints.
 func ReadKey(file string) (*auditproof.Key, error) {
@@ -28,8 +28,8 @@ func ReadKey(file string) (*auditproof.Key, error) {
 	return key, nil
 }
 
-// InitKey lets a key sign the log of a store that has none yet, and makes the file unless
-// it is there. The file comes first: a store must not wait for a key that was never written.
+// InitKey assigns a key to the log of a store that has none yet. It creates the file unless
+// it exists. It writes the file first, so that the store never depends on a key that was not written.
 func InitKey(ctx context.Context, d *db.DB, file string) (*auditproof.Key, error) {
 	verifier, err := Verifier(ctx, d)
 	if err != nil {
@@ -60,7 +60,7 @@ func makeKey(file string) (*auditproof.Key, error) {
 	if err == nil {
 		err = keyfile.Make(file, []byte(key.String()))
 	}
-	if errors.Is(err, fs.ErrExist) { // another process has just made it
+	if errors.Is(err, fs.ErrExist) { // another process has just created it
 		return ReadKey(file)
 	}
 	if err != nil {
@@ -69,7 +69,7 @@ func makeKey(file string) (*auditproof.Key, error) {
 	return key, nil
 }
 
-// Verifier returns the public key of the log, which is empty before it has one.
+// Verifier returns the public key of the log, or "" if the log has no key yet.
 func Verifier(ctx context.Context, d *db.DB) (string, error) {
 	var state treeState
 	err := d.Read(ctx, func(q db.Q) (err error) {

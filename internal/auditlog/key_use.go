@@ -8,16 +8,16 @@ import (
 	"bursar/internal/db"
 )
 
-// maxKeys is how many keys that depend on one count, the newest ones. An account has a hundred live keys at most.
+// maxKeys is how many dependent keys are included, newest first. An account has a hundred live keys at most.
 const maxKeys = 4000
 
-// keyUse is what the rows of an API key have in common.
+// keyUse identifies the rows of an API key.
 type keyUse struct {
-	keys   []string // the key, those that were made with it, and their successors
-	actors []string // the owner of the keys, and the machine clients with a secret that was made with them
+	keys   []string // the key, those that were created with it, and their successors
+	actors []string // the owner of the keys, and the machine clients whose secrets were created with them
 }
 
-// useOf finds what belongs to an API key. No row was written with a key that does not exist.
+// useOf finds the keys and actors of an API key. No row was written with a key that does not exist.
 func useOf(q db.Q, keyID string) (*keyUse, error) {
 	keys, err := access.KeyFamily(q, keyID)
 	if err != nil {
@@ -42,7 +42,7 @@ func useOf(q db.Q, keyID string) (*keyUse, error) {
 	return u, nil
 }
 
-// restrict selects the rows that were written with the keys. With byActor an index of who acted finds them.
+// restrict selects the rows that were written with the keys. With byActor, an index of actors finds them.
 func (u *keyUse) restrict(sql *db.Statement, workspaceID string, byActor bool) {
 	if byActor {
 		var actors []any

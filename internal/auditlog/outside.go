@@ -11,17 +11,17 @@ import (
 	"bursar/internal/web"
 )
 
-// Outside selects rows for the operator. What is empty selects all.
+// Outside selects rows for the operator. Empty fields select all rows.
 type Outside struct {
 	Action   *string
 	Outcome  *string
-	Network  netip.Prefix // that the request came from
+	Network  netip.Prefix // of the request's address
 	From, To int64        // Unix milliseconds; a To of 0 is no bound
 }
 
 // Rows yields the rows that belong to no workspace, newest first: those of all
-// organizations, and those of none, which nobody but the operator can read. Whoever has the
-// store may read them.
+// organizations, and those of none, which only the operator can read. Access to the store
+// is all that it requires.
 func (o Outside) Rows(ctx context.Context, d *db.DB) iter.Seq2[api.AuditEntry, error] {
 	f := filter{from: o.From, to: web.LastMillisecond}
 	if o.To != 0 {

@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// proofWait is how long a request waits until the newest rows have been signed, which takes
-	// half a second unless the node that signs is busy.
+	// proofWait is how long a request waits until the newest rows have been signed. That takes
+	// half a second unless the signing node is busy.
 	proofWait = 5 * time.Second
 	proofPoll = 50 * time.Millisecond
 	// proofChunk is how many rows an export reads at once.
 	proofChunk = 500
 )
 
-// ProofInput asks for the proof of a row.
+// ProofInput selects a row to prove.
 type ProofInput struct {
 	ID string `path:"id"`
 	ProofFileInput
 }
 
-// ProofFileInput asks for the proof of a whole log.
+// ProofFileInput selects a log to prove.
 type ProofFileInput struct {
 	WorkspaceID    *string `query:"workspace_id"`
 	OrganizationID *string `query:"organization_id"`
@@ -40,7 +40,7 @@ type ProofFileInput struct {
 	since int64
 }
 
-// Validate checks whose log it is, and the size of the older checkpoint.
+// Validate checks the workspace or organization, and the size of the older checkpoint.
 func (in *ProofFileInput) Validate(v *fault.Violations) {
 	filters := in.filters()
 	filters.check(v)
@@ -51,8 +51,8 @@ func (in ProofFileInput) filters() Filters {
 	return Filters{WorkspaceID: in.WorkspaceID, OrganizationID: in.OrganizationID}
 }
 
-// Proof returns what shows somebody who has only the public key that a row is in the log as
-// it was written.
+// Proof returns a proof that a row is in the log as it was written. The public key is
+// enough to verify it.
 func (s *Service) Proof(ctx context.Context, by db.Caller, in ProofInput) (api.AuditProof, error) {
 	f, err := s.authorize(ctx, by, in.filters(), access.AuditRead)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Service) Proof(ctx context.Context, by db.Caller, in ProofInput) (api.A
 }
 
 func consistency(since, size int64, hashes tlog.HashReader) (*api.AuditConsistency, error) {
-	if since == 0 || since >= size { // what is not newer needs no proof
+	if since == 0 || since >= size { // a checkpoint that is not older needs no proof
 		return nil, nil
 	}
 	return auditproof.Consistency(since, size, hashes)
@@ -152,7 +152,7 @@ func (s *Service) position(ctx context.Context, f filter, id string) (position i
 	return position, err
 }
 
-// owner returns the column that says whose a row is, and its value.
+// owner returns the column that identifies the owner of a row, and its value.
 func (f filter) owner() (column string, value any) {
 	if f.column == "organization_id" {
 		return "organization_id", f.value
@@ -160,7 +160,7 @@ func (f filter) owner() (column string, value any) {
 	return "workspace_number", f.workspace
 }
 
-// provenLog is the log of a workspace or an organization as a checkpoint has it.
+// provenLog is the log of a workspace or an organization as of a checkpoint.
 type provenLog struct {
 	filter
 	named auditproof.Stream
@@ -188,14 +188,14 @@ func (s *Service) streamOf(q db.Q, f filter, signed Signed) (log provenLog, err 
 	if f.column == "organization_id" {
 		log.named.Name = "organization " + f.value
 	}
-	var later int64 // few, so that they are found by their positions
+	var later int64 // few rows, so they are found by their positions
 	_, err = q.Row(`SELECT count(*) FROM audit_place WHERE position > $1 AND stream + 0 = $2`, signed.Rows, found.number).Scan(&later)
 	log.count = found.size - later
 	return log, err
 }
 
-// read reads the rows after one place and up to another, and no more than a chunk. The limit
-// within keeps PostgreSQL from reading the whole log for the join.
+// read reads the rows after one place and up to another, one chunk at most. The inner limit
+// keeps PostgreSQL from reading the whole log for the join.
 func (l provenLog) read(q db.Q, after, end int64) ([]api.AuditProofRow, error) {
 	owner, value := l.owner()
 	return db.Collect(q, func(r db.Rows) api.AuditProofRow {
@@ -207,15 +207,16 @@ func (l provenLog) read(q db.Q, after, end int64) ([]api.AuditProofRow, error) {
 		JOIN audit_log a ON a.id = p.audit_id AND a.`+owner+` = $4 ORDER BY p.seq`, l.named.Number, after, end, value)
 }
 
-// leaf returns which leaf the row with a position is. Each head before it has a leaf, too.
+// leaf returns the index of the leaf of a row at a position. Each head before it has a
+// leaf, too.
 func (l provenLog) leaf(q db.Q, position int64) (int64, error) {
 	var head int64
 	_, err := q.Row(`SELECT number FROM audit_head WHERE rows >= $1 ORDER BY rows LIMIT 1`, position).Scan(&head)
 	return l.state.offset + position + head - 2, err
 }
 
-// leaves reads which leaves the rows after one place and up to another are, and no more
-// than a chunk.
+// leaves reads the leaf indexes of the rows after one place and up to another, one chunk
+// at most.
 func (l provenLog) leaves(q db.Q, after, end int64) ([]int64, error) {
 	return db.Collect(q, func(r db.Rows) int64 { return l.state.offset + r.Int(0) + r.Int(1) - 2 },
 		`SELECT p.position, (SELECT h.number FROM audit_head h WHERE h.rows >= p.position ORDER BY h.rows LIMIT 1)
@@ -223,9 +224,9 @@ func (l provenLog) leaves(q db.Q, after, end int64) ([]int64, error) {
 		l.named.Number, after, end)
 }
 
-// ProofFile writes a file that shows to somebody who has only the public key that the log
-// of a workspace or an organization is as it was written, and complete. It first adds a row to
-// the log that tells of the export, so that nobody gets a row without a trace.
+// ProofFile writes a file that proves that the log of a workspace or an organization is
+// unchanged and complete. The public key is enough to verify it. It first adds a row to the
+// log that describes the export, so that every export leaves a trace.
 func (s *Service) ProofFile(ctx context.Context, by db.Caller, in ProofFileInput, to *web.File) error {
 	f, err := s.authorize(ctx, by, in.filters(), access.AuditExport)
 	if err != nil {
@@ -251,9 +252,9 @@ func (s *Service) ProofFile(ctx context.Context, by db.Caller, in ProofFileInput
 	return auditproof.WriteFile(to, time.UnixMilli(s.db.Now()), export.rows, export.rest)
 }
 
-// proofExport writes a proof file. It holds no connection to the store while it writes, so
-// it reads what never changes: rows, places, and those hashes of the tree that are complete. Only
-// an erasure can come between. It leaves a row, which has to be in the file too.
+// proofExport writes a proof file. It holds no connection to the store while it writes, so it
+// reads only data that never changes: rows, places, and complete hashes of the tree. The
+// exception is an erasure, which adds a row that has to be in the file too.
 type proofExport struct {
 	s     *Service
 	ctx   context.Context
@@ -265,7 +266,7 @@ type proofExport struct {
 	erased auditproof.Erasures
 }
 
-// cover chooses the newest checkpoint, which has to have a row.
+// cover chooses the newest checkpoint, which must cover a row.
 func (e *proofExport) cover(id string) (err error) {
 	if e.signed, _, err = e.s.covering(e.ctx, e.f, id); err != nil {
 		return err
@@ -286,7 +287,7 @@ func (e *proofExport) read(fn func(q db.Q) error) error {
 }
 
 // rows yields the rows that the checkpoint covers. If some were erased so recently that the row
-// which says so is not among them, it goes on to the checkpoint that has it.
+// of the erasure is not covered, it advances to a checkpoint that covers it.
 func (e *proofExport) rows(yield func(api.AuditProofRow, error) bool) {
 	for last := int64(0); ; {
 		for last < e.log.count {
@@ -320,12 +321,12 @@ func (e *proofExport) rows(yield func(api.AuditProofRow, error) bool) {
 			return
 		}
 		if last == e.log.count {
-			return // nothing says so, which is for the verifier to tell
+			return // no row records the erasure, which the verifier reports
 		}
 	}
 }
 
-// rest returns what proves the rows.
+// rest returns the proofs of the rows.
 func (e *proofExport) rest() (auditproof.Export, error) {
 	x := auditproof.Export{
 		Checkpoint: e.signed.Text, Size: e.signed.Size, Leaves: e.leaves, Hashes: tlog.HashReaderFunc(e.hashes),

@@ -19,7 +19,7 @@ const (
 )
 
 // Run publishes the newest checkpoint until the context ends, and once more then: to the
-// file that is kept outside of the store, by mail, and to the witnesses.
+// file outside the store, by mail, and to the witnesses.
 func (s *Signer) Run(ctx context.Context) {
 	if s.key == nil {
 		return
@@ -53,7 +53,7 @@ func (s *Signer) Run(ctx context.Context) {
 	}
 }
 
-// Publish signs the newest head, keeps the checkpoint in the file, and mails it once a day.
+// Publish signs the newest head, stores the checkpoint in the file, and mails it once a day.
 func (s *Signer) Publish(ctx context.Context) error {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
@@ -97,7 +97,7 @@ func (s *Signer) post(ctx context.Context, newest Signed) error {
 	message := mail.Checkpoint{To: s.mailTo, Text: string(newest.Text), At: time.UnixMilli(newest.At)}.Message()
 	_, err = db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		first, err := tx.Row(`UPDATE audit_tree SET mailed_at = $1 WHERE mailed_at = $2 RETURNING mailed_at`, now, last).Scan(new(int64))
-		if err == nil && first { // and no other node was
+		if err == nil && first { // and no other node was first
 			err = s.mailer.Queue(tx, mail.Notices, message)
 		}
 		return struct{}{}, audit.None("a mail about the log is no change that the log tells of"), err
@@ -108,7 +108,7 @@ func (s *Signer) post(ctx context.Context, newest Signed) error {
 	return err
 }
 
-// Checkpoint returns the newest checkpoint with the signatures of those witnesses that have
+// Checkpoint returns the newest checkpoint with the signatures of the witnesses that have
 // signed it.
 func (s *Signer) Checkpoint(ctx context.Context) ([]byte, error) {
 	newest, err := s.Newest(ctx)

@@ -14,7 +14,7 @@ import (
 )
 
 // Restart opens a new log whose first leaf is the checkpoint of the old one, which the file
-// keeps. The tree is built anew from the first row that the store has.
+// contains. The tree is rebuilt from the first row in the store.
 func Restart(ctx context.Context, d *db.DB, by db.Caller, keyFile, file string) (old auditproof.Checkpoint, err error) {
 	verifier, err := Verifier(ctx, d)
 	if err != nil {

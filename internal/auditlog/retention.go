@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// retentionInterval is how often rows are looked for that have become too old. Age
-	// counts in whole days, so that a log gets one row a day about what was erased in it.
+	// retentionInterval is how often expired rows are looked up. Age counts in whole
+	// days, so that a log gets one row a day about the erasures in it.
 	retentionInterval = time.Hour
 	day               = 24 * time.Hour
 )
 
-// Retention erases what is personal in rows that are older than their organization keeps
-// them. Every node runs one. They may all work at once: the store takes a batch only from who
-// knows how far a log has been erased.
+// Retention erases the personal part of rows that are older than the retention period of
+// their organization. Every node runs one. They may all work at once: the store accepts a
+// batch only from a node that knows how far a log has been erased.
 type Retention struct {
 	db      *db.DB
 	minDays int
 }
 
-// NewRetention returns the retention of a node. No log is kept for less than some days,
-// whatever an organization has set: the operator may have allowed less once.
+// NewRetention returns the retention of a node. minDays is the minimum for every log,
+// even if an organization has set less: the operator may have allowed less before.
 func NewRetention(d *db.DB, minDays int) *Retention { return &Retention{d, minDays} }
 
 // Run erases until the context ends.
@@ -46,7 +46,7 @@ func (t *Retention) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Turn erases all rows that are too old.
+// Turn erases all expired rows.
 func (t *Retention) Turn(ctx context.Context) error {
 	erased, err := t.everywhere(ctx)
 	if erased > 0 {
@@ -55,7 +55,7 @@ func (t *Retention) Turn(ctx context.Context) error {
 	return err
 }
 
-// everywhere erases what is too old in the logs of all organizations, and counts it.
+// everywhere erases expired rows in the logs of all organizations, and returns their number.
 func (t *Retention) everywhere(ctx context.Context) (erased int, err error) {
 	for after := ""; ; {
 		var some []keeper
@@ -77,13 +77,13 @@ func (t *Retention) everywhere(ctx context.Context) (erased int, err error) {
 	}
 }
 
-// keeper is an organization that keeps its log for some days.
+// keeper is an organization with a retention period.
 type keeper struct {
 	organizationID string
 	days           int
 }
 
-// within erases what is too old in the logs of an organization, and counts it.
+// within erases expired rows in the logs of an organization, and returns their number.
 func (t *Retention) within(ctx context.Context, by keeper) (erased int, err error) {
 	due, err := t.due(ctx, by)
 	for _, log := range due {
@@ -96,15 +96,15 @@ func (t *Retention) within(ctx context.Context, by keeper) (erased int, err erro
 	return erased, err
 }
 
-// agedLog is a log whose next row is too old.
+// agedLog is a log whose next row has expired.
 type agedLog struct {
 	ownLog
 	number, erased, size int64
 	days                 int
-	keep                 string // the smallest id that a row can have that is kept
+	keep                 string // the smallest id of a row that is kept
 }
 
-// due returns the logs of an organization whose next row is too old.
+// due returns the logs of an organization whose next row has expired.
 func (t *Retention) due(ctx context.Context, by keeper) (due []agedLog, err error) {
 	today := t.db.Now() / day.Milliseconds()
 	keep := db.FirstID("aud", max(0, today-int64(by.days))*day.Milliseconds())
@@ -130,10 +130,10 @@ func (t *Retention) due(ctx context.Context, by keeper) (due []agedLog, err erro
 	return due, err
 }
 
-// batch erases the next rows of a log. It returns how many they were, and whether there may be more.
+// batch erases the next rows of a log. It returns their number, and whether there may be more.
 func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more bool, err error) {
 	var rows []erasable
-	from, to := log.erased, log.erased // the places before the first row and of the last one
+	from, to := log.erased, log.erased // the places before the first row and of the last row
 	err = t.db.Read(ctx, func(q db.Q) error {
 		rows, to = nil, from
 		young := false
@@ -173,7 +173,7 @@ func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more b
 		return struct{}{}, event, err
 	})
 	if errors.Is(err, errOvertaken) {
-		return 0, false, nil // the other node goes on
+		return 0, false, nil // another node continues
 	}
 	if err != nil {
 		return 0, false, err
@@ -182,8 +182,8 @@ func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more b
 	return len(rows), to == from+db.AuditBatch, nil
 }
 
-// next selects the rows of the next batch. The inner queries find each row by itself: for a
-// join, PostgreSQL would read the whole log.
+// next selects the rows of the next batch. The inner queries find each row separately. For
+// a join, PostgreSQL would read the whole log.
 func (l *agedLog) next() *db.Statement {
 	sql := db.NewStatement(`SELECT p.seq, p.audit_id`)
 	for _, column := range []string{"entry", "personal", "salt"} {

@@ -18,17 +18,16 @@ const (
 	// sequenceInterval is how often the sequencer looks for rows. A row gets its place at
 	// most half a second after it was committed, unless more are written than can be sequenced.
 	sequenceInterval = 250 * time.Millisecond
-	// headTurns is how many turns it takes for a new head of the tree. Each head adds a leaf of
-	// its own and writes tiles anew, so that there are fewer heads than batches of places.
+	// headTurns is how many turns pass between two heads of the tree. Each head adds a leaf of
+	// its own and rewrites tiles, so there are fewer heads than batches of places.
 	headTurns = 2
-	// leaseTime is how long other nodes leave the work to the one that did it last.
+	// leaseTime is how long other nodes leave the work to the node that did it last.
 	leaseTime = 2 * time.Second
 )
 
 // Sequencer gives the rows of the log their places, and lets the signer add them to the tree.
-// Every node runs one. They may all work
-// at once: the store takes a batch only from the node that knows the present size of the log.
-// A lease lets the others rest meanwhile.
+// Every node runs one. They may all work at once: the store accepts a batch only from a node
+// that knows the current size of the log. A lease lets the others rest.
 type Sequencer struct {
 	db     *db.DB
 	node   string
@@ -36,7 +35,7 @@ type Sequencer struct {
 	tree   *treeBuilder
 	leased bool // another node does the work
 
-	// streams is what the store holds about streams, valid while the log has this size.
+	// streams is the state of streams in the store, valid while the log has this size.
 	streams map[streamKey]stream
 	size    int64
 
@@ -45,7 +44,7 @@ type Sequencer struct {
 	stopped bool
 }
 
-// streamKey names a stream: that of a workspace, of an organization, or the operator's.
+// streamKey identifies a stream: that of a workspace, of an organization, or the operator's.
 type streamKey struct {
 	workspace    int64
 	organization string
@@ -55,7 +54,7 @@ type stream struct{ number, size int64 }
 
 // NewSequencer returns the sequencer of a node.
 func NewSequencer(d *db.DB, s *Signer) *Sequencer {
-	host, _ := os.Hostname() // the rest tells nodes apart, too
+	host, _ := os.Hostname() // the rest of the name distinguishes nodes, too
 	node := fmt.Sprintf("%s/%d/%s", host, os.Getpid(), rand.Text())
 	return &Sequencer{db: d, node: node, signer: s, tree: &treeBuilder{db: d, key: s.Key()}, size: -1, grown: make(chan struct{})}
 }
@@ -84,7 +83,7 @@ func (s *Sequencer) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// outage is the time during which something fails, of which the log tells once.
+// outage is whether something is failing. It is logged once.
 type outage bool
 
 func (o *outage) begins(ctx context.Context, err error) bool {
@@ -113,7 +112,7 @@ func (s *Sequencer) sequence(ctx context.Context) error {
 	}
 }
 
-// build adds the rows to the tree, unless another node does so, or nothing is signed.
+// build adds the rows to the tree, unless another node does so, or this node does not sign.
 func (s *Sequencer) build(ctx context.Context) error {
 	if s.leased || s.tree.key == nil || s.signer.Broken() != nil {
 		return nil
@@ -125,10 +124,10 @@ func (s *Sequencer) build(ctx context.Context) error {
 	return err
 }
 
-// errOvertaken is returned from a write to undo it: another node has sequenced the rows.
+// errOvertaken is returned from a write to roll it back: another node has sequenced the rows.
 var errOvertaken = errors.New("another node was faster")
 
-// batch sequences the rows that come next and returns how many they were.
+// batch sequences the next rows and returns their number.
 func (s *Sequencer) batch(ctx context.Context) (int, error) {
 	var state db.AuditState
 	var rows []db.AuditRow
@@ -176,8 +175,8 @@ func (s *Sequencer) batch(ctx context.Context) (int, error) {
 	return len(rows), nil
 }
 
-// know remembers the size of the log, and the streams if this node made them grow, and wakes
-// whoever waits for rows.
+// know records the size of the log, and the streams if this node has extended them. It wakes
+// the goroutines that wait for rows.
 func (s *Sequencer) know(size int64, streams map[streamKey]stream) {
 	s.size = size
 	if streams == nil {
@@ -194,7 +193,7 @@ func (s *Sequencer) know(size int64, streams map[streamKey]stream) {
 	}
 }
 
-// EndWaits lets nobody wait for rows any more, because the server stops.
+// EndWaits ends all waits for rows, because the server stops.
 func (s *Sequencer) EndWaits() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +203,8 @@ func (s *Sequencer) EndWaits() {
 	}
 }
 
-// Grown returns a channel that is closed when the log has grown, or when it will not
-// grow any more because the server stops.
+// Grown returns a channel that is closed when the log has grown, or when the server
+// stops. stopped reports the latter.
 func (s *Sequencer) Grown() (grown <-chan struct{}, stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,7 +242,7 @@ func (s *Sequencer) place(tx *db.Tx, position int64, rows []db.AuditRow) (map[st
 	return grown, insert.flush()
 }
 
-// stream returns a stream, which it makes if there is none.
+// stream returns a stream, and creates it if it does not exist.
 func (s *Sequencer) stream(tx *db.Tx, key streamKey) (stream, error) {
 	if known, ok := s.streams[key]; ok {
 		return known, nil
@@ -269,14 +268,14 @@ func findStream(q db.Q, key streamKey) (found stream, ok bool, err error) {
 	return found, ok, err
 }
 
-// places inserts places, many in one statement.
+// places inserts places, many with one statement.
 type places struct {
 	tx   *db.Tx
 	args []any
 }
 
 // placesAtOnce is how many places one statement inserts. The last places of a batch are
-// inserted one by one, so that there are two texts to prepare.
+// inserted one by one, so that there are only two texts to prepare.
 const placesAtOnce = 50
 
 func newPlaces(tx *db.Tx) *places { return &places{tx: tx, args: make([]any, 0, 4*placesAtOnce)} }

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/web"
 )
 
-// pageTimeout bounds a query that no index answers alone: several filters that each
+// pageTimeout bounds a query that needs more than one index: several filters that each
 // match many rows and together match few.
 const pageTimeout = 10 * time.Second
 
@@ -39,8 +39,8 @@ func (s *Service) Sequencer() *Sequencer { return s.sequencer }
 // Signer signs the checkpoints of the log.
 func (s *Service) Signer() *Signer { return s.signer }
 
-// List returns a page of the rows of a workspace, or of those rows of an organization
-// that belong to none of its workspaces, newest first.
+// List returns a page of rows, newest first: those of a workspace, or those of an
+// organization that belong to none of its workspaces.
 func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage, error) {
 	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
@@ -56,7 +56,7 @@ type Page struct {
 	More   bool
 }
 
-// Page returns the page that List returns as JSON.
+// Page returns the same page as List, as values.
 func (s *Service) Page(ctx context.Context, by db.Caller, in ListInput) (Page, error) {
 	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
@@ -85,7 +85,8 @@ func (s *Service) Recent(ctx context.Context, by db.Caller, workspaceID string, 
 	return s.rows(ctx, inWorkspace(workspaceID, number), string(web.Descending), max(0, min(n, maxRecent)))
 }
 
-// Get returns one row of a workspace, or of what belongs to none of an organization's.
+// Get returns one row of a workspace, or one of an organization that belongs to none of
+// its workspaces.
 func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.AuditEntry, error) {
 	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Audit
 	return row, err
 }
 
-// Activity returns a page of what the caller did outside of workspaces: signing in,
+// Activity returns a page of the caller's activity outside workspaces: signing in,
 // changing keys, changing organizations.
 func (s *Service) Activity(ctx context.Context, by db.Caller, in ActivityInput) (*web.JSONPage, error) {
 	if err := access.RequireUnlimited(by.Actor, access.AuditRead); err != nil {

@@ -19,7 +19,7 @@ import (
 	"bursar/internal/mail"
 )
 
-// SignerConfig says what signs the log and where its checkpoints go.
+// SignerConfig is the key that signs the log and the destinations of its checkpoints.
 type SignerConfig struct {
 	KeyFile        string // empty for a node that does not sign
 	CheckpointFile string // keeps the newest checkpoint; empty for audit.checkpoint beside the key
@@ -28,9 +28,9 @@ type SignerConfig struct {
 	Witnesses      []string // see newWitness
 }
 
-// Signer signs the heads of the tree: the checkpoints of the log. Each checkpoint extends the
-// one before, which is also kept in a file outside of the store. A store that has lost rows
-// is noticed by that, and nothing is signed until the log was restarted.
+// Signer signs the heads of the tree, which makes them checkpoints of the log. Each
+// checkpoint extends the one before, which is also kept in a file outside the store. That
+// detects a store that has lost rows. Then nothing is signed until the log is restarted.
 type Signer struct {
 	db        *db.DB
 	key       *auditproof.Key // nil if the node does not sign
@@ -42,11 +42,11 @@ type Signer struct {
 	health    health
 
 	mu     sync.Mutex
-	signed Signed // the newest; from the file at first
-	broken error  // why nothing is signed
+	signed Signed // the newest checkpoint; from the file at first
+	broken error  // why signing has stopped
 
 	publishing sync.Mutex
-	stored     auditproof.Checkpoint // in the file
+	stored     auditproof.Checkpoint // the checkpoint in the file
 }
 
 // Signed is a checkpoint, and the text that was signed.
@@ -57,19 +57,19 @@ type Signed struct {
 	Rows int64 // the last position of the log that it covers
 }
 
-// ErrUnsigned says that there is no checkpoint, because the node has no key or because nothing
+// ErrUnsigned is returned if there is no checkpoint, because the node has no key or nothing
 // was signed yet.
 var ErrUnsigned = errors.New("the audit log has no checkpoint")
 
-// BrokenError says that the store does not continue the log that was signed.
+// BrokenError is returned if the store does not continue the log that was signed.
 type BrokenError struct{ reason string }
 
 func (e *BrokenError) Error() string {
 	return e.reason + ": nothing is signed until 'bursar audit restart' opens a new log"
 }
 
-// NewSigner reads the key and the checkpoint that is kept outside of the store, and holds
-// the store against it.
+// NewSigner reads the key and the checkpoint outside the store, and compares the store
+// with that checkpoint.
 func NewSigner(ctx context.Context, d *db.DB, c SignerConfig, log *slog.Logger) (*Signer, error) {
 	s := &Signer{db: d, log: log, file: c.CheckpointFile, mailTo: c.Mail, mailer: c.Mailer}
 	for _, text := range c.Witnesses {
@@ -115,8 +115,7 @@ func NewSigner(ctx context.Context, d *db.DB, c SignerConfig, log *slog.Logger) 
 	return s, nil
 }
 
-// CheckpointFile returns the file that keeps the newest checkpoint, unless the operator has
-// chosen another.
+// CheckpointFile returns the default path of the file with the newest checkpoint.
 func CheckpointFile(keyFile string) string {
 	return filepath.Join(filepath.Dir(keyFile), "audit.checkpoint")
 }
@@ -133,19 +132,19 @@ func readCheckpointFile(file, verifier string) (Signed, error) {
 	return Signed{Checkpoint: point, Text: text}, nil
 }
 
-// Key returns the key, nil if the node does not sign.
+// Key returns the key, or nil if the node does not sign.
 func (s *Signer) Key() *auditproof.Key { return s.key }
 
-// Broken returns why nothing is signed, or nil.
+// Broken returns why signing has stopped, or nil.
 func (s *Signer) Broken() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.broken
 }
 
-// Newest returns the newest checkpoint. A head is signed when it is read and only after it was
-// committed, and so after it was on disk, and on the standby where PostgreSQL waits for one.
-// The signature of a head is always the same, so that every node may sign it.
+// Newest returns the newest checkpoint. It signs a head when it is read. The head was then
+// committed, so it is on disk, and on the standby if PostgreSQL waits for one. The signature
+// of a head is always the same, so every node may sign it.
 func (s *Signer) Newest(ctx context.Context) (Signed, error) {
 	if s.key == nil {
 		return Signed{}, ErrUnsigned
@@ -199,7 +198,7 @@ func (s *Signer) Newest(ctx context.Context) (Signed, error) {
 	return s.signed, nil
 }
 
-// is reports whether the newest checkpoint is that of a head.
+// is reports whether the newest checkpoint is of a head.
 func (s *Signer) is(state treeState, h head) bool {
 	return h.number > 0 && s.signed.Checkpoint == auditproof.Checkpoint{Origin: state.origin, Size: h.size, Root: h.root}
 }
@@ -228,8 +227,7 @@ func (s Signed) continues(tiles *Tiles, state treeState, newest head) error {
 	return nil
 }
 
-// restarted returns an error unless the log in the store is one that was restarted after
-// the checkpoint.
+// restarted returns an error unless the log in the store was restarted after the checkpoint.
 func (s Signed) restarted(state treeState) error {
 	former, err := auditproof.ReadCheckpoint([]byte(state.restart), state.verifier)
 	later := err == nil && generationOf(s.Origin) < state.generation
@@ -242,7 +240,8 @@ func (s Signed) restarted(state treeState) error {
 	return nil
 }
 
-// originOf names a log in its checkpoints: after its key, and after how often it was restarted.
+// originOf returns the name of a log in its checkpoints. It has the name of the key, and how
+// often the log was restarted.
 func originOf(key string, generation int64) string {
 	if generation == 1 {
 		return key

@@ -10,8 +10,8 @@ import (
 	"bursar/internal/web"
 )
 
-// maxAbout bounds how many ids an entry's history is about. An entry has 50 receiving methods at
-// most at a time; of those that it had, the newest count.
+// maxAbout bounds how many ids an entry's history covers. An entry has at most 50 receiving
+// methods at a time; of its former ones, the newest are included.
 const maxAbout = 1024
 
 // filter selects the rows of a list.
@@ -21,14 +21,14 @@ type filter struct {
 	column, value string
 	workspace     int64 // number of the workspace, if it is one
 	equals        []equal
-	entry         *string  // the directory entry whose history it is
-	about         []string // the ids of that entry and of its receiving methods, which resolved finds
-	key           *string  // the API key with which something was done
-	with          *keyUse  // what belongs to it, which resolved finds
+	entry         *string  // the directory entry whose history is listed
+	about         []string // the ids of that entry and of its receiving methods, which resolved looks up
+	key           *string  // the API key that was used
+	with          *keyUse  // the keys and actors of that API key, which resolved looks up
 	from, to      int64    // Unix milliseconds
 }
 
-// equal demands that a property has a value.
+// equal requires that a property has a value.
 type equal struct {
 	by    audit.Filter
 	value string
@@ -50,8 +50,8 @@ func (f *filter) equal(by audit.Filter, value *string) {
 	}
 }
 
-// resolved returns the filter with what the rows of an entry's history are about: the entry,
-// and every receiving method that it has or had. It finds what belongs to the API key, too.
+// resolved returns the filter with the ids of an entry's history: the entry, and all its
+// current and former receiving methods. It also looks up the keys and actors of the API key.
 func (f filter) resolved(q db.Q) (filter, error) {
 	if f.key != nil {
 		var err error
@@ -68,8 +68,8 @@ func (f filter) resolved(q db.Q) (filter, error) {
 	return f, err
 }
 
-// aboutKeys returns the keys of what the rows are about. The last is repeated until they are a power
-// of two, so that there are few texts to prepare.
+// aboutKeys returns the filter keys of the ids in about. The last is repeated until their number is
+// a power of two, so that there are few texts to prepare.
 func (f filter) aboutKeys() []any {
 	keys := make([]any, 0, 2*len(f.about))
 	for _, id := range f.about {
@@ -78,7 +78,7 @@ func (f filter) aboutKeys() []any {
 	return padded(keys)
 }
 
-// padded repeats the last of some values until they are a power of two.
+// padded repeats the last value until their number is a power of two.
 func padded(values []any) []any {
 	for bits.OnesCount(uint(len(values))) != 1 {
 		values = append(values, values[len(values)-1])
@@ -86,7 +86,7 @@ func padded(values []any) []any {
 	return values
 }
 
-// scope returns what a cursor is bound to: it cannot be used with another filter.
+// scope returns the values that a cursor is bound to. It cannot be used with another filter.
 func (f filter) scope() []string {
 	parts := []string{"audit", f.column, f.value, strconv.FormatInt(f.from, 10), strconv.FormatInt(f.to, 10)}
 	for _, e := range f.equals {
@@ -101,10 +101,9 @@ func (f filter) scope() []string {
 	return parts
 }
 
-// first returns the smallest id that a row can have. Rows come newest first, so a
-// list ends there. A query that an index answers alone does not contain this bound:
-// SQLite would prefer another index because of it, and PostgreSQL would plan the query
-// anew for every page.
+// first returns the smallest id that a row can have. Rows come newest first, so a list
+// ends there. A query that one index answers does not contain this bound. With it, SQLite
+// would prefer another index, and PostgreSQL would plan the query again for every page.
 func (f filter) first() string {
 	if f.from == 0 {
 		return ""
@@ -115,20 +114,21 @@ func (f filter) first() string {
 // bounded reports whether the list ends before the newest row.
 func (f filter) bounded() bool { return f.to != web.LastMillisecond }
 
-// keyed reports whether a row is found by the key of a property. Successes have no
-// key, and rows of an organization or an actor without a workspace are found by those.
+// keyed reports whether a row is found by the key of a property. Successes have no key.
+// Rows of an organization or an actor without a workspace are found by the organization
+// or the actor.
 func (f filter) keyed() bool {
 	return f.entry != nil || f.actorKeyed() || (f.column == "workspace_id" || f.column == "") && (len(f.equals) > 1 || len(f.equals) == 1 && !f.equals[0].success())
 }
 
-// actorKeyed reports whether a row is found by those who can have used an API key.
+// actorKeyed reports whether a row is found by the actors that can have used an API key.
 func (f filter) actorKeyed() bool {
 	return f.key != nil && f.entry == nil && f.column == "workspace_id"
 }
 
 func (e equal) success() bool { return e.by == audit.ByOutcome && e.value == string(audit.Success) }
 
-// indexed reports whether one index has all rows of the list and no others.
+// indexed reports whether one index contains exactly the rows of the list.
 func (f filter) indexed() bool {
 	return f.entry == nil && f.key == nil && (len(f.equals) == 0 || len(f.equals) == 1 && f.keyed())
 }
@@ -149,8 +149,8 @@ func (f filter) newest(below string, take int) *db.Statement {
 	case f.column == "actor_id":
 		sql.Add(` AND workspace_number IS NULL AND actor_id_key = `, audit.FilterKey(audit.ByActor, "", f.value))
 	case f.keyed():
-		// SQLite would prefer the index of all rows of the workspace, if the query
-		// named it: belongs compares the workspace instead.
+		// SQLite would prefer the index of all rows of the workspace if the query named
+		// it. So belongs compares the workspace instead.
 		workspaceID = f.value
 	case f.column == "":
 		sql.Add(` AND coalesce(workspace_number, 0) = 0`) // see the index audit_log_outside
@@ -169,7 +169,7 @@ func (f filter) newest(below string, take int) *db.Statement {
 			sql.Add(`_key = `, audit.FilterKey(e.by, workspaceID, e.value))
 		} else {
 			// Rows of no workspace share their keys with those of other organizations, and an
-			// entry's history is short, so the sum keeps the engines from an index of them.
+			// entry's history is short. The sum keeps the engines from using an index of the keys.
 			sql.Add(`_key + 0 = `, audit.FilterKey(e.by, workspaceID, e.value))
 		}
 	}
@@ -235,7 +235,7 @@ func (f filter) rows(q db.Q, below string, take int) ([]api.AuditEntry, error) {
 	return all, err
 }
 
-// find returns the row with an id, if it is in the log that the filter is about.
+// find returns the row with an id, if it is in the log that the filter selects.
 func (f filter) find(q db.Q, id string) (entry api.AuditEntry, found bool, err error) {
 	sql := db.NewStatement(`SELECT entry, personal, (SELECT p.seq FROM audit_place p WHERE p.audit_id = audit_log.id) FROM audit_log WHERE id = `, db.PackID("aud", id))
 	if f.column == "organization_id" {
@@ -251,8 +251,8 @@ func (f filter) find(q db.Q, id string) (entry api.AuditEntry, found bool, err e
 	return entry, found, err
 }
 
-// countSpan counts the rows of a workspace from one id to before another, and those
-// among them that tell of no success, each up to a limit.
+// countSpan counts the rows of a workspace from one id to before another, and those among
+// them that are not successes, each up to a limit.
 func countSpan(q db.Q, f filter, first, past string, limit int) (count, refused int, err error) {
 	_, err = q.Row(`SELECT
 		(SELECT count(*) FROM (SELECT 1 FROM audit_log WHERE workspace_number = $1 AND id >= $2 AND id < $3 LIMIT $4) a),

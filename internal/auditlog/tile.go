@@ -17,21 +17,21 @@ const (
 	tileWidth  = 1 << tileHeight
 )
 
-// tileID names a tile as C2SP tlog-tiles does.
+// tileID identifies a tile as in C2SP tlog-tiles.
 type tileID struct {
 	level  int
 	number int64
 }
 
 // Tiles reads the hashes of the tree from the store, each tile once. It is a
-// tlog.HashReader, so that package tlog computes roots and proofs from it.
+// tlog.HashReader, from which package tlog computes roots and proofs.
 type Tiles struct {
 	q    db.Q
 	read map[tileID][]byte
 }
 
-// NewTiles returns a reader that is valid as long as the query is. All of what it reads is of
-// one moment if the query has a snapshot.
+// NewTiles returns a reader that is valid as long as the query is. With a snapshot, all reads
+// see the same state.
 func NewTiles(q db.Q) *Tiles { return &Tiles{q: q, read: map[tileID][]byte{}} }
 
 // ReadHashes implements tlog.HashReader.
@@ -50,7 +50,7 @@ func (t *Tiles) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// tile returns the hashes of a tile. A tile that is not there has none.
+// tile returns the hashes of a tile, or none if the tile does not exist.
 func (t *Tiles) tile(id tileID) ([]byte, error) {
 	if known, ok := t.read[id]; ok {
 		return known, nil
@@ -64,9 +64,8 @@ func (t *Tiles) tile(id tileID) ([]byte, error) {
 	return hashes, err
 }
 
-// Tile returns the hashes of a tile of the log, which C2SP tlog-tiles names tile/<level>/<number>,
-// with .p/<width> behind it for a tile that is not full. It returns nil if there is no such
-// tile.
+// Tile returns the hashes of a tile of the log. C2SP tlog-tiles names it tile/<level>/<number>,
+// followed by .p/<width> for a tile that is not full. It returns nil if there is no such tile.
 func (s *Service) Tile(ctx context.Context, path string) (hashes []byte, full bool, err error) {
 	rest, _ := strings.CutPrefix(path, "tile/")
 	tile, err := tlog.ParseTilePath("tile/" + strconv.Itoa(tileHeight) + "/" + rest)
@@ -84,8 +83,8 @@ func (s *Service) Tile(ctx context.Context, path string) (hashes []byte, full bo
 	return hashes[:width], tile.W == tileWidth, nil
 }
 
-// frontier is what one must know of a tree to let it grow: the tile at its right edge on
-// each level, which is not full.
+// frontier is the part of a tree that is needed to extend it: on each level the tile at
+// its right edge, which is not full.
 type frontier struct {
 	size  int64
 	edges [][]byte
@@ -115,7 +114,7 @@ func newFrontier(tiles *Tiles, size int64) (*frontier, error) {
 	return f, nil
 }
 
-// clone returns a copy that can grow by itself.
+// clone returns a copy that grows independently.
 func (f *frontier) clone() *frontier {
 	grown := &frontier{size: f.size, full: map[tileID][]byte{}}
 	for _, edge := range f.edges {
@@ -156,8 +155,8 @@ func (f *frontier) root() (tlog.Hash, error) {
 	return tlog.TreeHash(f.size, &Tiles{read: f.edgeTiles(len(f.edges))})
 }
 
-// changed returns the tiles that must be stored: those that have become full, and those at
-// the edge that have grown.
+// changed returns the tiles that must be stored: newly full tiles, and tiles at the edge
+// that have grown.
 func (f *frontier) changed() map[tileID][]byte {
 	tiles := f.edgeTiles(f.grown)
 	maps.Copy(tiles, f.full)

@@ -12,9 +12,9 @@ import (
 	"bursar/internal/db"
 )
 
-// treeState is what the store says about the tree.
+// treeState is the state of the tree in the store.
 type treeState struct {
-	verifier   string // of the key that signs; empty before there is one
+	verifier   string // of the signing key; empty before there is one
 	origin     string
 	generation int64
 	restart    string // the checkpoint of the former log; empty in the first log
@@ -31,13 +31,13 @@ func readTree(q db.Q) (s treeState, err error) {
 	return s, err
 }
 
-// head is a tree that may be signed.
+// head is a tree that can be signed.
 type head struct {
 	number, size, rows, at int64
 	root                   tlog.Hash
 }
 
-// readHead returns a head, whose number is 0 if there is none.
+// readHead returns a head. Its number is 0 if there is none.
 func readHead(q db.Q, number int64) (h head, err error) {
 	err = q.Each(func(r db.Rows) error {
 		h = head{number: r.Int(0), size: r.Int(1), rows: r.Int(2), at: r.Int(3)}
@@ -50,19 +50,19 @@ func readHead(q db.Q, number int64) (h head, err error) {
 	return h, err
 }
 
-// treeBuilder adds the rows that have a place to the tree. Every node that has the key may
-// do it: the store takes leaves only from the node that knows the present size of the tree.
+// treeBuilder adds the rows that have a place to the tree. Every node with the key may do
+// it: the store accepts leaves only from a node that knows the current size of the tree.
 type treeBuilder struct {
 	db  *db.DB
 	key *auditproof.Key
 
-	// What is known of the tree, valid while the store has the tree with this code.
+	// The state of the tree, valid while the tree in the store has this code.
 	mac                    string
 	newest                 head
 	generation, size, rows int64
 	edge                   *frontier
 	counts                 *auditproof.Counts
-	lasts                  map[int64]int64    // the last place of each stream that counts, by its number
+	lasts                  map[int64]int64    // the last place in the tree for each stream, by its number
 	tags                   map[int64][32]byte // by the number of the stream
 }
 
@@ -74,7 +74,7 @@ type treeRow struct {
 
 // turn adds all rows that have a place.
 func (b *treeBuilder) turn(ctx context.Context) error {
-	goal := int64(-1) // not known yet
+	goal := int64(-1) // not yet known
 	for {
 		done, err := b.batch(ctx, &goal)
 		if err != nil {
@@ -86,7 +86,7 @@ func (b *treeBuilder) turn(ctx context.Context) error {
 	}
 }
 
-// batch adds the rows that come next. With those that reach the goal, it adds the leaf that
+// batch adds the next rows. With the rows that reach the goal, it adds the leaf that
 // commits to how many rows each stream has, and the tree becomes a head.
 func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err error) {
 	var state treeState
@@ -119,7 +119,7 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 		grown.add(auditproof.RestartLeaf([]byte(state.restart)))
 	}
 	for _, row := range rows {
-		// Whoever gives a place that is in the tree already to another row must not have it signed.
+		// A place that is already in the tree must not be signed for another row.
 		if last := b.lasts[row.stream]; row.seq != last+1 {
 			return false, fmt.Errorf("the place %d of the stream %d of the audit log follows the place %d: places were changed in the store", row.seq, row.stream, last)
 		}
@@ -156,7 +156,7 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 	return complete, nil
 }
 
-// store stores what a batch has added, unless another node has done so.
+// store stores the changes of a batch, unless another node has already done so.
 func (b *treeBuilder) store(ctx context.Context, old, next treeState, tiles map[tileID][]byte, newest head) error {
 	_, err := db.Write(ctx, b.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("a leaf of the log's own tree is no change that the log tells of")
@@ -186,7 +186,7 @@ func (b *treeBuilder) store(ctx context.Context, old, next treeState, tiles map[
 	return err
 }
 
-// know reads what must be known of the tree, unless it is known already.
+// know reads the state of the tree, unless it is already known.
 func (b *treeBuilder) know(q db.Q, state treeState) error {
 	if b.edge != nil && b.mac == state.mac {
 		return nil
@@ -217,8 +217,8 @@ func (b *treeBuilder) know(q db.Q, state treeState) error {
 	return err
 }
 
-// fits checks that the tiles have the root of the head. Whoever changes a tile must not
-// make the tree go on from there.
+// fits checks that the tiles have the root of the head. A tree with changed tiles must
+// not be extended.
 func (h head) fits(tiles *Tiles) error {
 	if h.number == 0 {
 		return nil
@@ -234,8 +234,8 @@ func (h head) fits(tiles *Tiles) error {
 }
 
 // countsFit checks that the streams have as many rows below a head as its last leaf commits
-// to. Whoever makes a stream shorter must not make the tree go on from there: the places that
-// it has lost would be given, and signed, once more.
+// to. A tree with a shortened stream must not be extended: the lost places would be given,
+// and signed, again.
 func (b *treeBuilder) countsFit(q db.Q, tiles *Tiles, h head) error {
 	if h.number == 0 {
 		return nil
@@ -255,7 +255,7 @@ func (b *treeBuilder) countsFit(q db.Q, tiles *Tiles, h head) error {
 func (b *treeBuilder) countAll(q db.Q, rows int64) error {
 	b.counts, b.lasts, b.tags = auditproof.NewCounts(), map[int64]int64{}, map[int64][32]byte{}
 	later := map[int64]int64{}
-	if rows > 0 { // else all rows are later
+	if rows > 0 { // otherwise all rows are later
 		err := q.Each(func(r db.Rows) error {
 			later[r.Int(0)] = r.Int(1)
 			return nil
@@ -267,8 +267,8 @@ func (b *treeBuilder) countAll(q db.Q, rows int64) error {
 	return q.Each(func(r db.Rows) error {
 		number := r.Int(0)
 		b.tags[number] = b.key.Tag(streamName(r.Text(2), r.Text(3)))
-		// A stream gets its number with its first row, so that those that have rows
-		// are the first. The operator's is always there.
+		// A stream gets its number with its first row, so streams with rows have the
+		// lowest numbers. The operator's stream always exists.
 		count := r.Int(1) - later[number]
 		if rows == 0 {
 			count = 0
@@ -280,7 +280,7 @@ func (b *treeBuilder) countAll(q db.Q, rows int64) error {
 	}, `SELECT s.number, s.size, w.id, s.organization_id FROM audit_stream s LEFT JOIN workspace w ON w.number = s.workspace_number ORDER BY s.number`)
 }
 
-// countFurther counts what other nodes have added since this one built the tree.
+// countFurther counts the rows that other nodes have added since this one extended the tree.
 func (b *treeBuilder) countFurther(q db.Q, rows int64) error {
 	grown, err := db.Collect(q, func(r db.Rows) treeRow { return treeRow{stream: r.Int(0), seq: r.Int(1)} },
 		`SELECT stream + 0, max(seq) FROM audit_place WHERE position > $1 AND position <= $2 GROUP BY 1 ORDER BY 1`, b.rows, rows)
@@ -293,7 +293,7 @@ func (b *treeBuilder) countFurther(q db.Q, rows int64) error {
 	return err
 }
 
-// count says how many rows a stream has.
+// count sets how many rows a stream has.
 func (b *treeBuilder) count(stream, rows int64) error {
 	if stream > b.counts.Len() {
 		return fmt.Errorf("the stream %d of the audit log is missing: it was removed from the store", b.counts.Len())
@@ -303,7 +303,7 @@ func (b *treeBuilder) count(stream, rows int64) error {
 	return nil
 }
 
-// name computes the tags of streams that were not met before.
+// name computes the tags of new streams.
 func (b *treeBuilder) name(q db.Q, rows []treeRow) error {
 	for _, row := range rows {
 		if _, known := b.tags[row.stream]; known {
@@ -320,7 +320,7 @@ func (b *treeBuilder) name(q db.Q, rows []treeRow) error {
 	return nil
 }
 
-// streamName names a stream in its tag.
+// streamName returns the name of a stream in its tag.
 func streamName(workspaceID, organizationID string) string {
 	switch {
 	case workspaceID != "":

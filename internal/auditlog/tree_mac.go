@@ -13,17 +13,17 @@ import (
 	"bursar/internal/db"
 )
 
-// errNotAuthentic says that somebody without the key has changed the tree.
+// errNotAuthentic is returned for a tree that was changed without the key.
 var errNotAuthentic = errors.New("the tree of the audit log was changed in the store by somebody who does not have its key")
 
-// authenticate returns the code that only whoever has the key can compute for a tree: for what
-// the store says about it, for all its leaves, and for its newest head.
+// authenticate returns the code of a tree, which only a holder of the key can compute. It
+// covers the state in the store, all leaves of the tree, and its newest head.
 func (s treeState) authenticate(key *auditproof.Key, root tlog.Hash, newest head) string {
 	return key.Authenticate(fmt.Sprintf("%s\n%d %d %d %d %d\n%s\n%d %d %d %d %s\n%s", s.origin, s.generation, s.offset, s.size, s.rows, s.heads, root,
 		newest.number, newest.size, newest.rows, newest.at, newest.root, s.restart))
 }
 
-// authentic returns an error unless the tree was written by somebody who has the key.
+// authentic returns an error unless the tree was written with the key.
 func (s treeState) authentic(key *auditproof.Key, tiles *Tiles, newest head) error {
 	code, err := s.code(key, tiles, newest)
 	if err == nil && !hmac.Equal([]byte(code), []byte(s.mac)) {

@@ -15,23 +15,23 @@ import (
 	"bursar/internal/db"
 )
 
-// maxMistaken is how many rows that do not fit their leaves are compared with each other.
+// maxMistaken is how many rows that do not match their leaves are compared with each other.
 const maxMistaken = 300
 
-// StoreReport is what the verification of a store has found.
+// StoreReport is the result of the verification of a store.
 type StoreReport struct {
 	Rows, Streams, Heads, Size int64
-	Former                     *auditproof.Checkpoint // the last of the log that this one was opened after, if it was restarted
+	Former                     *auditproof.Checkpoint // the last checkpoint of the log before this one, if it was restarted
 	Failures                   []auditproof.Failure
 }
 
-// VerifyStore computes everything that the store says about the audit log anew: leaves from
-// rows and places, the tree and its heads from the leaves, tiles from tiles, counts, and the
-// columns by which rows are found. kept is the checkpoint that is kept outside of the store,
-// which a forger of the store cannot change; it may be empty.
+// VerifyStore recomputes all data of the audit log in the store. It computes leaves from
+// rows and places, the tree and its heads from the leaves, tiles from tiles, counts, and
+// the columns by which rows are found. kept is the checkpoint that is kept outside the
+// store, which a forger of the store cannot change. It may be empty.
 //
-// A row whose leaf is another one was changed, unless the tree says that the leaf was: up
-// to each head, the leaves that make its root are the true ones.
+// A row that does not match its leaf was changed, unless the tree shows that the leaf was.
+// Up to each head, the true leaves are those that produce its root.
 func VerifyStore(ctx context.Context, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport, error) {
 	var report StoreReport
 	err := d.Read(ctx, func(q db.Q) (err error) {
@@ -43,7 +43,7 @@ func VerifyStore(ctx context.Context, d *db.DB, key *auditproof.Key, kept []byte
 	return report, err
 }
 
-// VerifyRead is VerifyStore for what a query reads.
+// VerifyRead is VerifyStore for the state that a query reads.
 func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport, error) {
 	v := &storeVerifier{q: q, db: d, key: key, counts: auditproof.NewCounts(), badTiles: map[tileID]bool{}, missing: map[string]mistakenRow{}}
 	if len(kept) > 0 {
@@ -54,7 +54,7 @@ func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport
 		v.kept = &Signed{Checkpoint: point, Text: kept}
 	}
 	err := v.all()
-	// Streams and missing rows are read from maps, which have no order.
+	// Streams and missing rows are read from maps, which are unordered.
 	slices.SortStableFunc(v.report.Failures, func(a, b auditproof.Failure) int {
 		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID))
 	})
@@ -71,14 +71,14 @@ type storeVerifier struct {
 	state   treeState
 	streams map[int64]*verifiedStream
 	counts  *auditproof.Counts
-	next    head  // the head that is reached next; its number is 0 after the last
-	last    head  // the head that was reached last
+	next    head  // the next head; its number is 0 after the last
+	last    head  // the last head that was reached
 	index   int64 // of the next leaf
 
-	stored, computed auditproof.Compact     // the tree, if the leaves of the tiles are true since the last head, or those of the rows
+	stored, computed auditproof.Compact     // the tree since the last head, from the leaves of the tiles, and from those of the rows
 	mistaken         []mistakenRow          // since the last head
-	changed          []mistakenRow          // where the rows are wrong
-	missing          map[string]mistakenRow // rows that are not where their places say
+	changed          []mistakenRow          // rows that were changed
+	missing          map[string]mistakenRow // rows that are not at their places
 	badTiles         map[tileID]bool
 	tiles            *Tiles
 	keptMet          bool
@@ -116,7 +116,7 @@ func (v *storeVerifier) all() (err error) {
 		return err
 	}
 	if operator := v.streams[0]; operator != nil {
-		v.count(operator, 0) // it is counted before it has rows
+		v.count(operator, 0) // counted before it has rows
 	}
 	if v.next, err = v.headAfter(0); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (v *storeVerifier) readStreams() error {
 		FROM audit_stream s LEFT JOIN workspace w ON w.number = s.workspace_number ORDER BY s.number`)
 }
 
-// headAfter returns the head that follows a number, whose number is 0 if there is none.
+// headAfter returns the head that follows a number. Its number is 0 if there is none.
 func (v *storeVerifier) headAfter(number int64) (h head, err error) {
 	err = v.q.Each(func(r db.Rows) error {
 		h = head{number: r.Int(0), size: r.Int(1), rows: r.Int(2)}
@@ -219,7 +219,7 @@ func (v *storeVerifier) headAfter(number int64) (h head, err error) {
 type storedRow struct {
 	position int64
 	api.AuditProofRow
-	missing bool // there is none in this stream
+	missing bool // no such row in this stream
 }
 
 func (v *storeVerifier) rowsAfter(position int64) (rows []storedRow, err error) {
@@ -233,7 +233,7 @@ func (v *storeVerifier) rowsAfter(position int64) (rows []storedRow, err error) 
 	return rows, err
 }
 
-// row holds a row against its leaf.
+// row compares a row with its leaf.
 func (v *storeVerifier) row(row storedRow) error {
 	s := v.streams[row.Stream]
 	if s == nil {
@@ -253,12 +253,13 @@ func (v *storeVerifier) row(row storedRow) error {
 }
 
 func (v *storeVerifier) count(s *verifiedStream, seq int64) {
-	if s.Number <= v.counts.Len() { // else the stream before it has lost its rows
+	if s.Number <= v.counts.Len() { // otherwise the stream before it has lost its rows
 		v.counts.Set(s.Number, s.tag, seq)
 	}
 }
 
-// columns compares what rows are found by with what they say, and with their places.
+// columns compares the columns by which rows are found with the contents of the rows, and
+// with their places.
 func (v *storeVerifier) columns() error {
 	byKey := map[streamKey]*verifiedStream{}
 	for _, s := range v.streams {
@@ -277,7 +278,7 @@ func (v *storeVerifier) columns() error {
 		}
 		s := v.streams[r.Int(8)]
 		if s == nil {
-			return nil // that was told
+			return nil // already reported
 		}
 		id, seq := db.UnpackID("aud", r, 0), r.Int(9)
 		delete(v.missing, id)
@@ -287,7 +288,7 @@ func (v *storeVerifier) columns() error {
 		}
 		e, err := audit.ReadStored(id, r.Raw(10), nil, 0)
 		if err != nil {
-			return nil // an entry that cannot be read does not fit its leaf either
+			return nil // an entry that cannot be read does not match its leaf either
 		}
 		wrong := func(by audit.Filter) {
 			v.fail(auditproof.Failure{Kind: auditproof.Edited, Stream: s.Name, Seq: seq, ID: id, Why: fmt.Sprintf("the column %s_key does not fit the row, so that it is not found by it", by)})
@@ -316,14 +317,14 @@ func (v *storeVerifier) columns() error {
 	return err
 }
 
-// leaf holds a leaf that was computed against the one in the tree. Then it goes on to the
-// head, if the leaf is the last before the one that ends it.
+// leaf compares a computed leaf with the one in the tree. If the leaf is the last before
+// that of the next head, it continues with the head.
 func (v *storeVerifier) leaf(text []byte, row *mistakenRow) error {
 	hash := tlog.RecordHash(text)
 	return v.add(&hash, row)
 }
 
-// skip goes over leaves whose rows are lost.
+// skip skips leaves whose rows are lost.
 func (v *storeVerifier) skip(position, to int64) error {
 	for ; position < to && position < v.state.rows; position++ {
 		if err := v.add(nil, nil); err != nil {
@@ -367,8 +368,8 @@ func (v *storeVerifier) add(computed *tlog.Hash, row *mistakenRow) error {
 	return nil
 }
 
-// head ends a tree with the leaf of its counts, and finds out which of the leaves that
-// differ are the true ones.
+// head ends a tree with the leaf of its counts. It determines which of the differing
+// leaves are the true ones.
 func (v *storeVerifier) head() error {
 	h := v.next
 	v.next = head{}
@@ -423,10 +424,10 @@ func (v *storeVerifier) badTile(level int, number int64) {
 	}
 }
 
-// storedLeaf reads a leaf from the tiles, nil if they do not have it.
+// storedLeaf reads a leaf from the tiles, or returns nil if they do not have it.
 func (v *storeVerifier) storedLeaf(index int64) (*tlog.Hash, error) {
 	if v.tiles == nil || index%tileWidth == 0 {
-		v.tiles = NewTiles(v.q) // so that it never holds more than one tile
+		v.tiles = NewTiles(v.q) // keeps at most one tile in memory
 	}
 	hashes, err := v.tiles.tile(tileID{0, index / tileWidth})
 	at := int(index%tileWidth) * tlog.HashSize
@@ -437,8 +438,8 @@ func (v *storeVerifier) storedLeaf(index int64) (*tlog.Hash, error) {
 	return &hash, nil
 }
 
-// explain finds out what was done to rows that do not fit their leaves. A row that was moved
-// fits the leaf of another.
+// explain determines what was done to rows that do not match their leaves. A row that was
+// moved matches the leaf of another.
 func (v *storeVerifier) explain() {
 	var rows []mistakenRow
 	leaves := map[tlog.Hash]bool{}
@@ -462,7 +463,7 @@ func (v *storeVerifier) explain() {
 			break
 		}
 		if f.Kind == auditproof.Edited {
-			for _, s := range v.streams { // in the same place of another stream
+			for _, s := range v.streams { // at the same place of another stream
 				if s.Number != row.stream && row.leaf == tlog.RecordHash(auditproof.RowLeaf(s.Number, s.tag, row.seq, row.commitment)) {
 					f.Kind, f.Why = auditproof.Swapped, fmt.Sprintf("it belongs to %s", s.Name)
 				}
@@ -472,7 +473,7 @@ func (v *storeVerifier) explain() {
 	}
 }
 
-// checkStreams compares what the store says about streams with their rows.
+// checkStreams compares the stored state of streams with their rows.
 func (v *storeVerifier) checkStreams() {
 	for _, s := range v.streams {
 		if s.seen != s.size {
@@ -485,7 +486,7 @@ func (v *storeVerifier) checkStreams() {
 	}
 }
 
-// checkKept holds the tree against the checkpoint that is kept outside.
+// checkKept compares the tree with the checkpoint that is kept outside the store.
 func (v *storeVerifier) checkKept() {
 	switch {
 	case v.kept == nil || v.keptMet:
@@ -500,8 +501,8 @@ func (v *storeVerifier) checkKept() {
 	}
 }
 
-// checkAuthentic checks that somebody who has the key wrote what the store says of the tree,
-// which is what was changed if nothing else was.
+// checkAuthentic checks that the state of the tree was written with the key. If nothing else
+// was changed, the state was.
 func (v *storeVerifier) checkAuthentic() error {
 	newest, err := readHead(v.q, v.state.heads)
 	if err == nil {

@@ -10,8 +10,8 @@ import (
 	"bursar/internal/db"
 )
 
-// Verify proves a row and verifies the proof, as somebody outside would: it reports whether
-// what the store has now is what was signed. Whoever does not trust this server verifies elsewhere.
+// Verify proves a row and verifies the proof, as an outside verifier would. It reports whether the
+// stored row matches what was signed. A user who does not trust this server verifies elsewhere.
 func (s *Service) Verify(ctx context.Context, by db.Caller, in ProofInput) (auditproof.Report, error) {
 	proof, err := s.Proof(ctx, by, in)
 	if err != nil {

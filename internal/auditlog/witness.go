@@ -28,24 +28,24 @@ const (
 	maxWitnessBody = 64 << 10
 )
 
-// witness is a server of somebody else that signs a checkpoint only if it continues the one
-// that it has signed before (C2SP tlog-witness). Whoever trusts the witness knows that
-// the log was not shown differently to others.
+// witness is a third party's server that signs a checkpoint only if it continues the last
+// one that it signed (C2SP tlog-witness). Its signature shows that the log was not
+// presented differently to others.
 type witness struct {
 	url      string
 	verifier note.Verifier
 	client   *http.Client
 	grown    chan struct{} // holds one signal
 
-	origin string // of the log that size is about
-	size   int64  // of the checkpoint that the witness has signed last
+	origin string // of the log to which size belongs
+	size   int64  // of the last checkpoint that the witness signed
 
 	mu     sync.Mutex
 	signed auditproof.Checkpoint
-	line   string // the signature of it
+	line   string // the witness's signature of it
 }
 
-// newWitness reads the public key and the address of a witness, with a space between them.
+// newWitness parses the public key and the address of a witness, separated by a space.
 func newWitness(text string) (*witness, error) {
 	key, address, _ := strings.Cut(strings.TrimSpace(text), " ")
 	verifier, err := cosign.NewVerifierForCosignatureV1(key)
@@ -66,8 +66,8 @@ func (w *witness) notify() {
 	}
 }
 
-// run submits checkpoints until the context ends. A witness that does not answer is asked
-// again later, and is logged once.
+// run submits checkpoints until the context ends. If the witness does not answer, it
+// retries later and logs that once.
 func (w *witness) run(ctx context.Context, s *Signer) {
 	for failing := false; ; {
 		var retry <-chan time.Time
@@ -95,18 +95,18 @@ func (w *witness) run(ctx context.Context, s *Signer) {
 	}
 }
 
-// submit lets the witness sign the newest checkpoint.
+// submit sends the newest checkpoint to the witness for its signature.
 func (w *witness) submit(ctx context.Context, s *Signer) error {
 	newest, err := s.Newest(ctx)
 	if err != nil || w.signature(newest.Checkpoint) != "" {
-		return nil // Publish tells of the error
+		return nil // Publish reports the error
 	}
 	if w.origin != newest.Origin {
 		w.origin, w.size = newest.Origin, 0
 	}
 	status, answer, err := w.add(ctx, s, newest)
 	if err == nil && status == http.StatusConflict {
-		// The witness has signed another size than we know, such as one that another node sent.
+		// The witness has signed a size that is unknown here, for example one that another node sent.
 		if w.size, err = strconv.ParseInt(strings.TrimSpace(string(answer)), 10, 64); err != nil {
 			return fmt.Errorf("the witness answers 409 without a size: %w", err)
 		}
@@ -157,12 +157,12 @@ func (w *witness) add(ctx context.Context, s *Signer, newest Signed) (status int
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // all that counts was read
+	defer func() { _ = response.Body.Close() }() // the relevant part was read
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxWitnessBody))
 	return response.StatusCode, answer, err
 }
 
-// keep checks the signature in the answer of the witness and keeps it.
+// keep checks the signature in the answer of the witness and stores it.
 func (w *witness) keep(newest Signed, answer []byte) error {
 	text := append(newest.Text[:len(newest.Text):len(newest.Text)], answer...)
 	signed, err := note.Open(text, note.VerifierList(w.verifier))
@@ -176,7 +176,7 @@ func (w *witness) keep(newest Signed, answer []byte) error {
 	return nil
 }
 
-// signature returns the line with which the witness has signed a checkpoint, or "".
+// signature returns the line with the witness's signature of a checkpoint, or "".
 func (w *witness) signature(point auditproof.Checkpoint) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Checkpoint is what the operator of a log has signed: that it has a number of leaves, and
-// which.
+// Checkpoint is a statement signed by the operator of a log: the number and the root hash
+// of its leaves.
 type Checkpoint struct {
 	Origin string
 	Size   int64

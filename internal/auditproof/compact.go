@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Compact computes the root of a tree whose leaves come from left to right, and keeps no
-// more than a hash for each level.
+// Compact computes the root of a tree whose leaves are added from left to right. It
+// stores only one hash for each level.
 type Compact struct {
 	size  int64
 	nodes []compactNode // from the largest subtree to the smallest
@@ -18,13 +18,14 @@ type compactNode struct {
 	hash  tlog.Hash
 }
 
-// Add takes the hash of the next leaf.
+// Add appends the hash of the next leaf.
 func (c *Compact) Add(leaf tlog.Hash) { c.add(0, leaf, c.size+1) }
 
-// Clone returns a copy that can grow by itself.
+// Clone returns a copy that grows independently.
 func (c *Compact) Clone() Compact { return Compact{c.size, slices.Clone(c.nodes)} }
 
-// add takes the next subtree, unless it cannot stand there in a tree of that size.
+// add appends the next subtree. It returns false if the subtree cannot be there in a tree
+// of that size.
 func (c *Compact) add(level int, hash tlog.Hash, size int64) bool {
 	width := int64(1) << level
 	if c.size%width != 0 || width > size-c.size {
@@ -43,7 +44,7 @@ func (c *Compact) add(level int, hash tlog.Hash, size int64) bool {
 // Root returns the hash of the tree.
 func (c *Compact) Root() tlog.Hash {
 	if len(c.nodes) == 0 {
-		return tlog.RecordHash(nil) // of no tree that is signed
+		return tlog.RecordHash(nil) // no signed tree has this root
 	}
 	last := len(c.nodes) - 1
 	root := c.nodes[last].hash

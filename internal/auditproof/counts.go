@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Counts is the tree of how many rows each stream has, so that the owner of a stream can
-// be shown that nothing is missing from it. Its leaf i tells of the stream with the number i.
+// Counts is the tree of how many rows each stream has. It proves to the owner of a stream
+// that no row is missing. Leaf i has the count of the stream with the number i.
 type Counts struct {
 	levels [][]tlog.Hash // levels[l][i] is the hash of the leaves from i<<l up to (i+1)<<l
 }
@@ -20,8 +20,8 @@ func NewCounts() *Counts { return &Counts{levels: [][]tlog.Hash{nil}} }
 // Len returns how many streams the tree has.
 func (c *Counts) Len() int64 { return int64(len(c.levels[0])) }
 
-// Set says how many rows a stream has. Streams are numbered from 0 without gaps, so that the
-// number is at most that of the streams so far; any other is a mistake of the program.
+// Set sets how many rows a stream has. Streams are numbered from 0 without gaps, so the
+// number is at most that of the streams so far. Any other number is a bug.
 func (c *Counts) Set(number int64, tag [32]byte, count int64) {
 	if number < 0 || number > c.Len() {
 		panic(fmt.Sprintf("auditproof: stream %d cannot follow %d streams", number, c.Len()))
@@ -50,7 +50,7 @@ func countLeaf(number int64, tag [32]byte, count int64) []byte {
 	return append(strconv.AppendInt(leaf, count, 10), '\n')
 }
 
-// Root returns the hash that the counts leaf holds.
+// Root returns the hash that the counts leaf contains.
 func (c *Counts) Root() tlog.Hash {
 	root, _ := tlog.TreeHash(c.Len(), tlog.HashReaderFunc(c.read)) // read never fails
 	return root

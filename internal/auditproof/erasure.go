@@ -12,12 +12,12 @@ import (
 	"bursar/api"
 )
 
-// Erasures holds the rows of a stream that were erased, and what later rows say about that. A
-// row may be erased only where a later row audit.erased names it: by its id, or within
-// a span of places, "seq FROM-TO".
+// Erasures collects the erased rows of a stream and the later rows that record the erasures.
+// A row may be erased only if a later row audit.erased names it: by its id, or within a span
+// of places, "seq FROM-TO".
 type Erasures struct {
 	rows  []erasedRow
-	ids   map[string]int64 // what a row says to have erased, and the place of that row
+	ids   map[string]int64 // what a row records as erased, and the place of that row
 	spans []erasedSpan
 }
 
@@ -29,10 +29,10 @@ type erasedRow struct {
 
 type erasedSpan struct {
 	span
-	by int64 // the place of the row that says so
+	by int64 // the place of the row that records it
 }
 
-// See takes a row that is known to be true.
+// See adds a row that is known to be true.
 func (e *Erasures) See(row api.AuditProofRow) {
 	e.see(row.Seq, row.ID, len(row.Erased) > 0, erasedBy(row.Entry))
 }
@@ -58,7 +58,7 @@ func (e *Erasures) see(seq int64, id string, isErased bool, erases string) {
 // Len returns how many rows were erased.
 func (e *Erasures) Len() int64 { return int64(len(e.rows)) }
 
-// Unnamed returns the rows that were erased although no later row says so.
+// Unnamed returns the rows that were erased although no later row records it.
 func (e *Erasures) Unnamed() []Failure {
 	slices.SortFunc(e.rows, func(a, b erasedRow) int { return cmp.Compare(a.seq, b.seq) })
 	for _, by := range e.spans {
@@ -76,7 +76,7 @@ func (e *Erasures) Unnamed() []Failure {
 	return unnamed
 }
 
-// erasedBy returns what a row says to have erased.
+// erasedBy returns what a row records as erased.
 func erasedBy(entry string) string {
 	if !strings.HasPrefix(entry, `["audit.erased","success",`) {
 		return ""

@@ -31,7 +31,7 @@ const (
 )
 
 // The tree of a proof file is its nodes from left to right, each a byte and a hash. The byte
-// is the level of a subtree that holds none of the stream's rows, or tells a leaf.
+// is the level of a subtree without rows of the stream, or the kind of a leaf.
 const (
 	nodeSize    = 1 + tlog.HashSize
 	leafRow     = 'R' // a row of the stream
@@ -39,35 +39,36 @@ const (
 	leafCounts  = 'C' // the last leaf
 )
 
-// Manifest is what a proof file says about itself. A verifier believes none of it.
+// Manifest is the description of a proof file in the file itself. A verifier trusts none
+// of it.
 type Manifest struct {
 	Format     string                `json:"format"`
-	Key        string                `json:"key"` // the public key that the operator says is theirs
+	Key        string                `json:"key"` // the public key that the operator claims
 	Stream     api.AuditProofStream  `json:"stream"`
 	Count      int64                 `json:"count"`       // how many rows the stream has
 	Streams    int64                 `json:"streams"`     // how many streams the log has
 	CountsRoot []byte                `json:"counts_root"` // of the tree of counts
-	Counts     [][]byte              `json:"counts"`      // proves the count in that tree
+	Counts     [][]byte              `json:"counts"`      // the proof of the count in that tree
 	Restart    string                `json:"restart,omitempty"`
 	Since      *api.AuditConsistency `json:"since,omitempty"`
 }
 
-// Export is what a proof file holds besides its rows.
+// Export is the content of a proof file besides its rows.
 type Export struct {
 	Checkpoint []byte
-	Manifest   Manifest // its format is set by WriteFile
+	Manifest   Manifest // WriteFile sets its format
 	Size       int64    // of the checkpoint's tree
 	Hashes     tlog.HashReader
-	Leaves     iter.Seq2[int64, error] // which leaves the rows of the stream are, in order
+	Leaves     iter.Seq2[int64, error] // the leaf indexes of the stream's rows, in order
 }
 
-// ProofStream returns what a proof says of a stream.
+// ProofStream returns the description of a stream in a proof.
 func (k *Key) ProofStream(s Stream) api.AuditProofStream {
 	opening, tag := k.Opening(s.Name), k.Tag(s.Name)
 	return api.AuditProofStream{Number: s.Number, Name: s.Name, Tag: hex.EncodeToString(tag[:]), Opening: opening[:]}
 }
 
-// Consistency proves that the tree with the size now begins with the one that had the size then.
+// Consistency proves that the tree with the size now begins with the tree with the size then.
 func Consistency(then, now int64, hashes tlog.HashReader) (*api.AuditConsistency, error) {
 	list, err := tlog.ProveTree(now, then, hashes)
 	if err != nil {
@@ -76,14 +77,14 @@ func Consistency(then, now int64, hashes tlog.HashReader) (*api.AuditConsistency
 	return &api.AuditConsistency{Size: then, Hashes: Raw(list)}, nil
 }
 
-// Prove completes the proof of a row, which says already which one it is of.
+// Prove completes the proof of a row, which already identifies the row.
 func Prove(proof api.AuditProof, size int64, hashes tlog.HashReader) (api.AuditProof, error) {
 	list, err := tlog.ProveRecord(size, proof.Index, hashes)
 	proof.Format, proof.Hashes = proofFormat, Raw(list)
 	return proof, err
 }
 
-// Raw returns hashes as proofs hold them.
+// Raw converts hashes to the form in proofs.
 func Raw(hashes []tlog.Hash) [][]byte {
 	all := make([][]byte, len(hashes))
 	for i := range hashes {
@@ -92,8 +93,8 @@ func Raw(hashes []tlog.Hash) [][]byte {
 	return all
 }
 
-// WriteFile writes a proof file. It holds no more than a few rows in memory. The rows come
-// first, in order: what proves them is asked for when all of them have been written.
+// WriteFile writes a proof file. It keeps only a few rows in memory. The rows come first,
+// in order. export is called for their proofs when all of them have been written.
 func WriteFile(w io.Writer, at time.Time, rows iter.Seq2[api.AuditProofRow, error], export func() (Export, error)) error {
 	file := zip.NewWriter(w)
 	part := func(name string, method uint16, write func(io.Writer) error) error {
@@ -110,7 +111,7 @@ func WriteFile(w io.Writer, at time.Time, rows iter.Seq2[api.AuditProofRow, erro
 	if err != nil {
 		return err
 	}
-	// Hashes cannot be made smaller.
+	// Hashes cannot be compressed.
 	if err := part(partTree, zip.Store, func(out io.Writer) error { return writeTree(out, e) }); err != nil {
 		return err
 	}
@@ -137,8 +138,8 @@ func writeRows(w io.Writer, rows iter.Seq2[api.AuditProofRow, error]) error {
 		if err != nil {
 			return err
 		}
-		// Text that somebody has spoiled in the store is written as it can be, so that the
-		// verifier is the one to say so.
+		// Invalid text in the store is written as far as possible, so that the verifier
+		// reports it.
 		if err := json.MarshalWrite(out, row, jsontext.AllowInvalidUTF8(true)); err != nil {
 			return err
 		}
@@ -152,7 +153,7 @@ func writeRows(w io.Writer, rows iter.Seq2[api.AuditProofRow, error]) error {
 // nodesAtOnce is how many nodes of the tree are read from the store at once.
 const nodesAtOnce = 4096
 
-// writeTree writes the nodes of the tree, with subtrees as large as they can be.
+// writeTree writes the nodes of the tree, with the largest possible subtrees.
 func writeTree(w io.Writer, e Export) error {
 	nodes := treeWriter{out: w, hashes: e.Hashes}
 	if e.Manifest.Restart != "" {
@@ -186,12 +187,12 @@ func writeTree(w io.Writer, e Export) error {
 type treeWriter struct {
 	out    io.Writer
 	hashes tlog.HashReader
-	next   int64 // the leaf that follows
+	next   int64 // the next leaf
 	kinds  []byte
 	at     []int64
 }
 
-// others adds the leaves up to an index, which are none of the stream's.
+// others adds the leaves up to an index, none of which belongs to the stream.
 func (t *treeWriter) others(end int64) error {
 	for t.next < end {
 		level := min(bits.TrailingZeros64(uint64(t.next)), bits.Len64(uint64(end-t.next))-1)

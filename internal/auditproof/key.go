@@ -16,8 +16,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Key signs the checkpoints of a log, and names the streams in its leaves so that nobody
-// else can tell which they are.
+// Key signs the checkpoints of a log. It also computes the tags of streams in leaves, so
+// that no one else can identify the streams.
 type Key struct {
 	text     string
 	verifier string
@@ -26,7 +26,7 @@ type Key struct {
 	states   []byte
 }
 
-// NewKey makes a key, whose name tells it from those of other logs.
+// NewKey creates a key. Its name distinguishes it from those of other logs.
 func NewKey() (*Key, error) {
 	var name [4]byte
 	if _, err := rand.Read(name[:]); err != nil {
@@ -39,7 +39,7 @@ func NewKey() (*Key, error) {
 	return ParseKey(text)
 }
 
-// errNoKey tells nothing of what was read, since most of a key may be in it.
+// errNoKey contains nothing of the input, which may have most of a key.
 var errNoKey = errors.New(`this is no key of an audit log: it has to be one line that begins with "PRIVATE+KEY+"`)
 
 // ParseKey reads the text that String returns.
@@ -49,12 +49,12 @@ func ParseKey(text string) (*Key, error) {
 	if err != nil {
 		return nil, errNoKey
 	}
-	parts := strings.SplitN(text, "+", 5) // the signer has checked that they are there
+	parts := strings.SplitN(text, "+", 5) // the signer has checked that they exist
 	secret, err := base64.StdEncoding.DecodeString(parts[4])
 	if err != nil || len(secret) != 1+ed25519.SeedSize {
 		return nil, errNoKey
 	}
-	seed := secret[1:] // after the byte that says which kind of signature it makes
+	seed := secret[1:] // after the byte with the kind of signature
 	public := ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey)
 	verifier, err := note.NewEd25519VerifierKey(signer.Name(), public)
 	if err != nil {
@@ -71,28 +71,29 @@ func ParseKey(text string) (*Key, error) {
 	return &Key{text: text, verifier: verifier, signer: signer, tags: tags, states: states}, nil
 }
 
-// String returns the key as its file keeps it: whoever has it can sign.
+// String returns the key as in its file. Its holder can sign.
 func (k *Key) String() string { return k.text + "\n" }
 
-// Verifier returns the public key, which everybody may have.
+// Verifier returns the public key.
 func (k *Key) Verifier() string { return k.verifier }
 
-// Name returns the key's name, which is the origin of its first log, too.
+// Name returns the key's name, which is also the origin of its first log.
 func (k *Key) Name() string { return k.signer.Name() }
 
-// Authenticate returns a code for a text that only whoever has the key can compute.
+// Authenticate returns a code for a text that only a holder of the key can compute.
 func (k *Key) Authenticate(text string) string { return hex.EncodeToString(digest(k.states, text)) }
 
-// Opening returns what shows the owner of a stream that its tag is theirs: see Tag.
+// Opening returns the value that proves to the owner of a stream that its tag is theirs:
+// see Tag.
 func (k *Key) Opening(stream string) [32]byte {
 	return [32]byte(digest(k.tags, stream))
 }
 
-// Tag names a stream in the leaves of its rows.
+// Tag returns the tag of a stream in the leaves of its rows.
 func (k *Key) Tag(stream string) [32]byte { return Tag(k.Opening(stream), stream) }
 
-// Tag returns the tag of a stream that its opening gives. No other name has the same tag,
-// whatever its opening.
+// Tag computes the tag of a stream from its opening and its name. No other name has the
+// same tag, with any opening.
 func Tag(opening [32]byte, stream string) [32]byte { return [32]byte(digest(opening[:], stream)) }
 
 func digest(key []byte, text string) []byte {

@@ -1,7 +1,8 @@
-// Package auditproof proves that rows are in the audit log, unchanged and complete, to
-// somebody who trusts neither the server nor its operator. It computes the leaves of the
-// log's tree (RFC 6962), signs and reads its checkpoints (C2SP tlog-checkpoint), and writes
-// and verifies proof files. It knows no store: docs/audit.md tells the formats.
+// Package auditproof proves that rows are in the audit log, unchanged and complete. The
+// verifier need not trust the server or its operator. The package computes the leaves of
+// the log's tree (RFC 6962), signs and reads its checkpoints (C2SP tlog-checkpoint), and
+// writes and verifies proof files. It does not depend on a store. docs/audit.md describes
+// the formats.
 package auditproof
 
 import (
@@ -18,23 +19,23 @@ type Stream struct {
 	Name   string // "workspace ws_…", "organization org_…" or "operator"
 }
 
-// PersonalDigest commits to what can be personal in a row. The digest stays when that is
-// erased; the salt, which goes with it, keeps anybody from guessing what it was.
+// PersonalDigest commits to the personal part of a row. The digest stays when the
+// personal part is erased. The salt is erased with it and keeps anyone from guessing the content.
 func PersonalDigest(salt, personal []byte) [32]byte {
 	text := make([]byte, 0, 512)
 	return sha256.Sum256(append(append(text, salt...), personal...))
 }
 
-// Commitment commits to all that a row says: its id, its entry and the digest of what can
-// be personal, each as stored.
+// Commitment commits to the whole content of a row: its id, its entry and the digest of
+// its personal part, each as stored.
 func Commitment(id string, entry []byte, personal [32]byte) [32]byte {
 	text := make([]byte, 0, 512)
 	text = append(append(append(text, personal[:]...), id...), '\n')
 	return sha256.Sum256(append(text, entry...))
 }
 
-// RowLeaf is the leaf of a row. It tells those who do not have the row only which rows
-// belong together.
+// RowLeaf is the leaf of a row. Without the row, it reveals only which rows belong to the
+// same stream.
 func RowLeaf(number int64, tag [32]byte, seq int64, commitment [32]byte) []byte {
 	return appendRowLeaf(make([]byte, 0, 256), number, tag, seq, commitment)
 }
@@ -54,8 +55,8 @@ func CountsLeaf(streams int64, root tlog.Hash) []byte {
 	return append(hex.AppendEncode(append(leaf, '\n'), root[:]), '\n')
 }
 
-// RestartLeaf is the first leaf of a log that goes on where another one was lost. It holds
-// the last checkpoint of that one.
+// RestartLeaf is the first leaf of a log that continues a lost one. It contains the last
+// checkpoint of the lost log.
 func RestartLeaf(checkpoint []byte) []byte {
 	return append([]byte("bursar audit restart v1\n"), checkpoint...)
 }

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxStrange is how many rows that have no leaf are looked at before giving up.
+	// maxStrange is how many rows without a leaf are checked before giving up.
 	maxStrange = 1000
-	// maxTries is how many places are tried for a row that has no leaf where it stands.
+	// maxTries is how many places are tried for a row that does not match the leaf at its place.
 	maxTries = 2048
 )
 
@@ -23,8 +23,7 @@ var errTooMany = errors.New("too many rows do not verify")
 const whyEdited = "its content is not what was signed"
 
 // matcher finds the leaf of each row of a stream. Leaves are known to be true and rows are
-// not. A leaf tells only its hash: which place it is for and what stands there is known once
-// there is a row that gives this hash.
+// not. A leaf is only a hash. Its place and content are known once a row with this hash is found.
 type matcher struct {
 	report *Report
 	number int64
@@ -32,25 +31,25 @@ type matcher struct {
 	count  int64
 	read   func() (tlog.Hash, error) // the next leaf, io.EOF after the last
 
-	ahead   []tlog.Hash            // leaves that were read and have not been passed
-	room    [1]tlog.Hash           // for the one that is read ahead where all is well
-	open    map[tlog.Hash]struct{} // leaves that were passed and have no row
-	last    int64                  // the place of the last row that had its leaf in order
+	ahead   []tlog.Hash            // leaves that were read and not yet passed
+	room    [1]tlog.Hash           // for the leaf that is read ahead in the normal case
+	open    map[tlog.Hash]struct{} // leaves that were passed without a row
+	last    int64                  // the place of the last row whose leaf was in order
 	highest int64                  // the highest place that a row was read for
-	gaps    []span                 // places up to last that have no row
-	late    []seenRow              // rows that have their leaf, but stand after others that follow them
-	strange []seenRow              // rows that have no leaf
+	gaps    []span                 // places up to last without a row
+	late    []seenRow              // rows that have their leaf, but come after rows with later places
+	strange []seenRow              // rows without a leaf
 	erased  Erasures
 }
 
-// span is a number of places that follow each other.
+// span is a range of consecutive places.
 type span struct{ from, to int64 }
 
 func newMatcher(r *Report, number int64, tag [32]byte, count int64, read func() (tlog.Hash, error)) *matcher {
 	return &matcher{report: r, number: number, tag: tag, count: count, read: read, open: map[tlog.Hash]struct{}{}}
 }
 
-// leaf returns the leaf that is n after the next one, and false if there are not as many.
+// leaf returns the leaf n after the next one, and false if there are fewer leaves.
 func (m *matcher) leaf(n int64) (tlog.Hash, bool, error) {
 	for n >= int64(len(m.ahead)) {
 		hash, err := m.read()
@@ -65,11 +64,10 @@ func (m *matcher) leaf(n int64) (tlog.Hash, bool, error) {
 	return m.ahead[n], true, nil
 }
 
-// near is how many leaves after the next are looked at where a row does not have the one that
-// its place tells.
+// near is how many leaves after the next are checked if a row does not match the leaf of its place.
 const near = 16
 
-// add looks for the leaf of a row.
+// add searches for the leaf of a row.
 func (m *matcher) add(row seenRow) error {
 	m.highest = max(m.highest, row.seq)
 	skipped := row.seq - m.last - 1
@@ -105,7 +103,7 @@ func (m *matcher) add(row seenRow) error {
 	return nil
 }
 
-// inOrder takes a row whose leaf comes n after the next one.
+// inOrder processes a row whose leaf comes n after the next one.
 func (m *matcher) inOrder(row seenRow, n int64) error {
 	for _, leaf := range m.ahead[:n] {
 		m.open[leaf] = struct{}{}
@@ -126,7 +124,7 @@ func (m *matcher) inOrder(row seenRow, n int64) error {
 	return nil
 }
 
-// end decides what became of the rows and places that do not fit.
+// end determines what happened to the rows and places that do not match.
 func (m *matcher) end() error {
 	r := m.report
 	r.Stopped = len(m.strange)+len(m.late) >= maxStrange
@@ -192,7 +190,7 @@ func (m *matcher) end() error {
 	return nil
 }
 
-// origin finds the place whose leaf a row has.
+// origin finds the place whose leaf matches a row.
 func (m *matcher) origin(row seenRow, missing func(int64) bool) (int64, bool) {
 	fits := func(seq int64) bool {
 		if !missing(seq) {
@@ -225,7 +223,7 @@ func (m *matcher) origin(row seenRow, missing func(int64) bool) (int64, bool) {
 	return 0, false
 }
 
-// lost reports the places that have no row at all.
+// lost reports the places without any row.
 func (m *matcher) lost(filled map[int64]bool) {
 	taken := make([]int64, 0, len(filled))
 	for seq, is := range filled {

@@ -9,7 +9,7 @@ import (
 	"bursar/api"
 )
 
-// Kind is what was done to a log.
+// Kind is the kind of change to a log that a failure shows.
 type Kind string
 
 const (
@@ -25,9 +25,9 @@ const (
 // Failure is something that does not verify.
 type Failure struct {
 	Kind    Kind
-	Seq, To int64  // the place of the row, or of the first and the last row; 0 where it is none
-	ID      string // "" where it is not known
-	Stream  string // "" where there is only one
+	Seq, To int64  // the place of the row, or of the first and the last row; 0 if there is none
+	ID      string // "" if unknown
+	Stream  string // "" if there is only one
 	Why     string
 }
 
@@ -56,26 +56,26 @@ func (f Failure) String() string {
 	return string(f.Kind) + ": " + row.String() + f.Why
 }
 
-// Report is what a verification has found.
+// Report is the result of a verification.
 type Report struct {
 	Checkpoint Checkpoint
-	Former     *Checkpoint // the last of the log that this one was opened after, if it was restarted
+	Former     *Checkpoint // the last checkpoint of the log before this one, if it was restarted
 	Stream     Stream
-	Rows       int64 // how many verify
+	Rows       int64 // how many rows verify
 	Erased     int64 // how many of them have been erased
 	Failures   []Failure
-	Stopped    bool // whether there were so many failures that the rest was not looked at
+	Stopped    bool // whether the verification stopped after too many failures
 }
 
 func (r *Report) fail(f Failure) { r.Failures = append(r.Failures, f) }
 
-// Trust is what a verifier knows from elsewhere than the file.
+// Trust is what a verifier knows from sources other than the file.
 type Trust struct {
 	Key   string // the public key of the log
-	Since []byte // a checkpoint that they have kept, or nothing
+	Since []byte // a checkpoint that the verifier has kept, or nothing
 }
 
-// since holds a checkpoint against the one that the verifier has kept.
+// since compares a checkpoint with the one that the verifier has kept.
 func (t Trust) since(r *Report, proof *api.AuditConsistency, restart string) error {
 	if len(t.Since) == 0 {
 		return nil
@@ -107,8 +107,8 @@ func (t Trust) since(r *Report, proof *api.AuditConsistency, restart string) err
 	return nil
 }
 
-// Compare holds a checkpoint against one that was kept and is as large or larger, and
-// returns what is wrong, nil if nothing is.
+// Compare compares a checkpoint with a kept one that is as large or larger. It returns
+// the failure, or nil.
 func Compare(kept, now Checkpoint) *Failure {
 	switch {
 	case now.Size < kept.Size:
@@ -119,8 +119,8 @@ func Compare(kept, now Checkpoint) *Failure {
 	return nil
 }
 
-// restarted holds the checkpoint of a log that was given up against the one that the log
-// after it has as its first leaf.
+// restarted compares the checkpoint of a log that was given up with the first leaf of the
+// log after it.
 func (t Trust) restarted(r *Report, kept Checkpoint, restart string) error {
 	given, err := ReadCheckpoint([]byte(restart), t.Key)
 	if restart == "" || err != nil || given.Origin != kept.Origin {

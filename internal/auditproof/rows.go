@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	maxRow = 1 << 20   // no row of a log is as long
+	maxRow = 1 << 20   // longer than any row
 	block  = 256 << 10 // how much of the rows is read at once
 )
 
-// seenRow is what must be known of a row to find its place.
+// seenRow is the part of a row that is needed to find its place.
 type seenRow struct {
 	stream, seq int64
 	id          string
 	commitment  [32]byte
-	leaf        tlog.Hash // of a row with this content in this place
+	leaf        tlog.Hash // of a row with this content at this place
 	isErased    bool
 	erases      string
 }
 
-// rows checks that the rows of a proof file are those whose leaves are in its tree, which
-// is known to be true.
+// rows checks that the leaves of the rows in a proof file are in its tree, which is known
+// to be true.
 func (r *Report) rows(parts map[string]*zip.File, m Manifest, tag [32]byte) error {
 	leaves, err := openTree(parts[partTree])
 	if err != nil {
@@ -121,7 +121,7 @@ func readRows(in io.Reader, number int64, tag [32]byte, take func(seenRow) error
 	return group.Wait()
 }
 
-// splitLines calls take with whole lines, many at once.
+// splitLines calls take with batches of whole lines.
 func splitLines(in io.Reader, take func([]byte) error) error {
 	from := bufio.NewReaderSize(in, maxRow)
 	for {

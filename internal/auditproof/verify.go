@@ -16,11 +16,11 @@ import (
 )
 
 // maxSmallPart bounds the parts of a proof file that are read as a whole. They have a few
-// kilobytes, whatever the log has.
+// kilobytes, however large the log is.
 const maxSmallPart = 1 << 20
 
-// VerifyProof verifies the proof of one row. An error says that it is no proof, or none of
-// the log with that key; whatever is wrong with the row is in the report.
+// VerifyProof verifies the proof of one row. It returns an error if the text is not a
+// proof, or not of the log with that key. The report has all failures of the row.
 func VerifyProof(text []byte, trust Trust) (Report, error) {
 	var r Report
 	var p api.AuditProof
@@ -108,7 +108,7 @@ func VerifyFile(file io.ReaderAt, size int64, trust Trust) (Report, error) {
 	return r, r.rows(parts, m, tag)
 }
 
-// openParts finds the parts of a proof file: these and no others, once each.
+// openParts finds the parts of a proof file. It requires exactly these parts, once each.
 func openParts(file io.ReaderAt, size int64) (map[string]*zip.File, error) {
 	archive, err := zip.NewReader(file, size)
 	if err != nil {
@@ -150,7 +150,7 @@ func readSmall(part *zip.File) ([]byte, error) {
 	return text, nil
 }
 
-// stream checks that the tag of a stream is that of its name, and returns the tag.
+// stream checks that the tag of a stream is derived from its name, and returns the tag.
 func (r *Report) stream(s api.AuditProofStream) (tag [32]byte, err error) {
 	r.Stream = Stream{Number: s.Number, Name: s.Name}
 	if n, err := hex.Decode(tag[:], []byte(s.Tag[:min(len(s.Tag), 2*len(tag))])); err != nil || n != len(tag) || len(s.Tag) != 2*n || len(s.Opening) != 32 {
@@ -176,7 +176,7 @@ func openTree(part *zip.File) (*nodeReader, error) {
 	return &nodeReader{part: in, in: bufio.NewReaderSize(in, 256<<10)}, nil
 }
 
-// next returns the next node, io.EOF after the last.
+// next returns the next node, or io.EOF after the last.
 func (n *nodeReader) next() (kind byte, hash tlog.Hash, err error) {
 	var node [nodeSize]byte
 	switch _, err = io.ReadFull(n.in, node[:]); {
@@ -188,9 +188,8 @@ func (n *nodeReader) next() (kind byte, hash tlog.Hash, err error) {
 	return node[0], tlog.Hash(node[1:]), nil
 }
 
-// tree computes the root of the tree from its nodes, and reports whether it is what the
-// checkpoint signs, so that the nodes are true. Then it checks the leaves that tell of the log
-// itself.
+// tree computes the root of the tree from its nodes, and reports whether the checkpoint signs
+// it, so that the nodes are true. Then it checks the leaves about the log itself.
 func (r *Report) tree(part *zip.File, m Manifest, tag [32]byte) (signed bool, err error) {
 	nodes, err := openTree(part)
 	if err != nil {
@@ -251,8 +250,8 @@ func (r *Report) tree(part *zip.File, m Manifest, tag [32]byte) (signed bool, er
 	return true, nil
 }
 
-// RowCommitment commits to all that a row of a proof says. It returns false if the row
-// does not have the form of one.
+// RowCommitment commits to the whole content of a row of a proof. It returns false if the
+// row is malformed.
 func RowCommitment(row api.AuditProofRow) ([32]byte, bool) {
 	switch {
 	case len(row.Erased) == 0 && len(row.Salt) == 16:

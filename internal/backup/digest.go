@@ -10,7 +10,7 @@ import (
 	"bursar/internal/db"
 )
 
-// TableDigest says what a table holds.
+// TableDigest is the digest and the number of rows of a table.
 type TableDigest struct {
 	Name   string `json:"name"`
 	Rows   int64  `json:"rows"`
@@ -40,7 +40,7 @@ func (d *digest) of(table string) TableDigest {
 	return TableDigest{table, d.rows, hex.EncodeToString(text)}
 }
 
-// digests reads all of a store.
+// digests computes the digests of all tables of a store.
 func digests(q db.Q, d *db.DB, progress func(rows int64)) ([]TableDigest, error) {
 	tables, err := q.Tables(d)
 	if err != nil {
@@ -62,7 +62,7 @@ func digests(q db.Q, d *db.DB, progress func(rows int64)) ([]TableDigest, error)
 	return list, nil
 }
 
-// counter tells progress of every thousandth row.
+// counter returns a function that calls progress for every thousandth row.
 func counter(progress func(rows int64)) func() {
 	var n int64
 	return func() {
@@ -72,7 +72,7 @@ func counter(progress func(rows int64)) func() {
 	}
 }
 
-// Difference is a table that two stores do not have alike.
+// Difference is a table that differs between two stores.
 type Difference struct {
 	Table string `json:"table"`
 	Text  string `json:"text"`

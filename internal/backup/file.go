@@ -18,15 +18,15 @@ import (
 	"bursar/internal/db"
 )
 
-// Keys say who can read an archive.
+// Keys are the keys that can read an archive.
 type Keys struct {
 	Passphrase string   // empty for none
 	Recipients []string // public keys of age
 	Identities io.Reader
-	Plain      bool // write it in clear
+	Plain      bool // write it unencrypted
 }
 
-// ErrSealed is that an archive is encrypted and no key was given.
+// ErrSealed is returned if an archive is encrypted and no key was given.
 var ErrSealed = errors.New("the archive is encrypted")
 
 func (k Keys) recipients() ([]age.Recipient, error) {
@@ -43,7 +43,7 @@ func (k Keys) recipients() ([]age.Recipient, error) {
 	return Recipients(k.Recipients)
 }
 
-// Recipients reads public keys of age.
+// Recipients parses age public keys.
 func Recipients(keys []string) ([]age.Recipient, error) {
 	if len(keys) == 0 {
 		return nil, nil
@@ -69,7 +69,7 @@ func (k Keys) identities() ([]age.Identity, error) {
 	return Identities(k.Identities)
 }
 
-// Identities reads private keys of age.
+// Identities reads age private keys.
 func Identities(from io.Reader) ([]age.Identity, error) {
 	list, err := age.ParseIdentities(from)
 	if err != nil {
@@ -78,7 +78,7 @@ func Identities(from io.Reader) ([]age.Identity, error) {
 	return list, nil
 }
 
-// WriteFile archives a store, while it is in use. The file is there when it is complete.
+// WriteFile archives a store while it is in use. The file appears when it is complete.
 func WriteFile(ctx context.Context, d *db.DB, by db.Caller, path string, keys Keys, progress func(rows int64)) (m Manifest, err error) {
 	recipients, err := keys.recipients()
 	if err != nil {
@@ -87,13 +87,13 @@ func WriteFile(ctx context.Context, d *db.DB, by db.Caller, path string, keys Ke
 	if _, err := os.Lstat(path); err == nil {
 		return m, fmt.Errorf("%s exists: an archive does not replace another", path)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // which only its owner can read
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // only its owner can read it
 	if err != nil {
 		return m, fmt.Errorf("make the archive: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			_ = file.Close() // it may be closed
+			_ = file.Close() // it may already be closed
 			_ = os.Remove(file.Name())
 		}
 	}()
@@ -103,7 +103,7 @@ func WriteFile(ctx context.Context, d *db.DB, by db.Caller, path string, keys Ke
 			return m, fmt.Errorf("encrypt the archive: %w", err)
 		}
 	}
-	// Faster is better than smaller here: the server may be running beside this.
+	// Speed matters more than size here, because a server may be running at the same time.
 	packed, err := gzip.NewWriterLevel(sealed, gzip.BestSpeed)
 	if err != nil {
 		return m, err
@@ -132,7 +132,7 @@ func WriteFile(ctx context.Context, d *db.DB, by db.Caller, path string, keys Ke
 	return m, err
 }
 
-// keep gives a file that is complete its name.
+// keep gives a complete file its name.
 func keep(file *os.File, path string) error {
 	if err := file.Sync(); err != nil {
 		return fmt.Errorf("write the archive: %w", err)
@@ -157,8 +157,9 @@ func openArchive(from io.Reader, keys Keys) (*stream, error) {
 	var plain io.Reader = in
 	const ageIntro = "age-encryption.org/"
 	switch first, _ := in.Peek(len(ageIntro)); {
-	case bytes.HasPrefix(first, []byte{0x1f, 0x8b}): // gzip begins like that
-		// Somebody may have put another archive in the place of one that nobody else can make.
+	case bytes.HasPrefix(first, []byte{0x1f, 0x8b}): // the signature of gzip
+		// An unencrypted archive may have been substituted for one that only the owner of the
+		// key can make.
 		if keys.Passphrase != "" || keys.Identities != nil {
 			return nil, errors.New("the archive is not encrypted, though a key was given: leave the key out if you trust the file")
 		}

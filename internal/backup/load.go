@@ -9,7 +9,7 @@ import (
 	"bursar/internal/db"
 )
 
-// load fills an empty store, and compares what it has then with what was sent.
+// load fills an empty store, and compares its digests with the manifest of the stream.
 func load(b *db.Bulk, d *db.DB, s *stream, progress func(rows int64)) (m Manifest, err error) {
 	count := counter(progress)
 	known, err := b.Tables(d)
@@ -47,17 +47,17 @@ func load(b *db.Bulk, d *db.DB, s *stream, progress func(rows int64)) (m Manifes
 	return m, differ(compare(m.Tables, have))
 }
 
-// empty says whether nobody has used a store.
+// empty reports whether a store was never used.
 func empty(q db.Q) (bool, error) {
 	var used bool
 	_, err := q.Row(`SELECT EXISTS (SELECT 1 FROM account) OR EXISTS (SELECT 1 FROM audit_log) OR EXISTS (SELECT 1 FROM workspace)`).Scan(&used)
 	return !used, err
 }
 
-// errFull is that a store to be filled has something already.
+// errFull is returned for a target that is not empty.
 var errFull = errors.New("the target is not empty: name a folder or a schema with nothing in it")
 
-// claim marks a target as incomplete, if it is empty. Why names what fills it, and full is that it was filled before.
+// claim marks a target as incomplete, if it is empty. why names what fills it. full means that it was filled before.
 func claim(ctx context.Context, d *db.DB, why string, full bool) (isEmpty bool, err error) {
 	err = d.Exclusive(ctx, func(b *db.Bulk) error {
 		mark, err := b.Mark()

@@ -24,7 +24,8 @@ func (p Place) open(ctx context.Context) (*db.DB, error) {
 	return d, nil
 }
 
-// openTarget opens a store that is to be filled. A store is left as it is, in case that it is refused.
+// openTarget opens a store that is to be filled. An existing store is not changed, in case it is
+// refused.
 func (p Place) openTarget(ctx context.Context) (*db.DB, error) {
 	asIs := p
 	asIs.Config.AsIs = true
@@ -35,10 +36,10 @@ func (p Place) openTarget(ctx context.Context) (*db.DB, error) {
 	return d, err
 }
 
-// Move makes an empty store the successor of another, which refuses to be used from then on. See the
-// package's documentation for what happens when it is interrupted.
+// Move makes an empty store the successor of another, which can no longer be used afterwards. The
+// package documentation describes what happens when it is interrupted.
 func Move(ctx context.Context, from, to Place, progress func(rows int64)) (list []TableDigest, err error) {
-	from.Config.AsIs = true // until it was moved
+	from.Config.AsIs = true // until it has been moved
 	source, err := from.open(ctx)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func fill(ctx context.Context, s *db.Bulk, source, target *db.DB, why string, ag
 			m, err = send(s, source, t, target, progress)
 			return err
 		}
-		// A move that was interrupted has filled it.
+		// An interrupted move has filled it.
 		if m.Tables, err = digests(s.Q, source, progress); err != nil {
 			return err
 		}
@@ -106,13 +107,13 @@ func fill(ctx context.Context, s *db.Bulk, source, target *db.DB, why string, ag
 	return m.Tables, err
 }
 
-// send passes all rows from one store to the other.
+// send copies all rows from one store to the other.
 func send(s *db.Bulk, source *db.DB, t *db.Bulk, target *db.DB, progress func(rows int64)) (Manifest, error) {
 	out, in := io.Pipe()
 	sent := make(chan error, 1)
 	go func() {
 		_, err := write(s.Q, source, in, nil)
-		in.CloseWithError(err) // nil is the end
+		in.CloseWithError(err) // nil means the end
 		sent <- err
 	}()
 	received, err := openStream(out)
@@ -121,15 +122,15 @@ func send(s *db.Bulk, source *db.DB, t *db.Bulk, target *db.DB, progress func(ro
 		m, err = load(t, target, received, progress)
 	}
 	out.CloseWithError(errors.New("the target cannot take more"))
-	failed := <-sent // the transaction of the source must not be used by two at once
+	failed := <-sent // the transaction of the source must not be used by two goroutines
 	if err == nil {
 		err = failed
 	}
 	return m, err
 }
 
-// Compare reads two stores and says where the second differs from the first. It changes neither. A server that
-// runs on either makes them differ sooner or later.
+// Compare reads two stores and reports where the second differs from the first. It changes neither. A server
+// that runs on either makes them differ sooner or later.
 func Compare(ctx context.Context, from, to Place, progress func(rows int64)) (list []Difference, err error) {
 	var all [2][]TableDigest
 	for i, p := range []Place{from, to} {

@@ -14,7 +14,7 @@ import (
 	"bursar/internal/payout"
 )
 
-// Restored is what a restore has done.
+// Restored is the result of a restore.
 type Restored struct {
 	Manifest
 	Sessions int64 `json:"sessions_ended"`
@@ -22,7 +22,7 @@ type Restored struct {
 }
 
 // Restore fills an empty store with an archive. It ends all sessions and stops the rails, because the archive
-// does not know what happened after its moment.
+// lacks all later events.
 func Restore(ctx context.Context, by db.Caller, from io.Reader, keys Keys, to Place, progress func(rows int64)) (done Restored, err error) {
 	s, err := openArchive(from, keys)
 	if err != nil {
@@ -38,7 +38,7 @@ func Restore(ctx context.Context, by db.Caller, from io.Reader, keys Keys, to Pl
 	if done.Manifest, err = s.fill(ctx, to, progress); err != nil {
 		return done, err
 	}
-	d, err := to.open(ctx) // which brings the schema of an earlier program up to date
+	d, err := to.open(ctx) // also migrates the schema of an earlier program
 	if err != nil {
 		return done, err
 	}
@@ -47,7 +47,7 @@ func Restore(ctx context.Context, by db.Caller, from io.Reader, keys Keys, to Pl
 }
 
 // Recovered does to a database that went back in time by other means what Restore does to a store. from
-// says by which.
+// names those means.
 func Recovered(ctx context.Context, by db.Caller, at Place, from string) (done Restored, err error) {
 	at.Config.Alone = true
 	d, err := db.Open(ctx, at.Config)
@@ -58,7 +58,7 @@ func Recovered(ctx context.Context, by db.Caller, at Place, from string) (done R
 	return finish(ctx, d, by, done, from)
 }
 
-// finish ends all sessions, stops the rails, drops mail that has arrived long ago and lets everybody use a store that was restored.
+// finish ends all sessions, stops the rails, drops old queued mail and clears the mark of a restored store.
 func finish(ctx context.Context, d *db.DB, by db.Caller, done Restored, from string) (Restored, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Restored, audit.Event, error) {
 		var err error

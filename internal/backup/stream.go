@@ -12,24 +12,24 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// form is the first line of a stream, and earlierForm that of builds before the schema had its first version.
+// form is the first line of a stream. earlierForm is that of builds before the first version of the schema.
 const (
 	form        = "bursar archive 2\n"
 	earlierForm = "bursar archive 1\n"
 )
 
-// maxPart bounds how much of a stream is read at once. A row is far smaller: chunks of imports are the
-// largest ones.
+// maxPart bounds how much of a stream is read at once. Rows are far smaller; the largest are chunks of
+// imports.
 const maxPart = 1 << 28
 
-// Header is what a stream begins with.
+// Header is the beginning of a stream.
 type Header struct {
 	Schema string `json:"schema"` // the last migration
 	Engine string `json:"engine"`
 	At     int64  `json:"at"` // the moment of the store, in Unix milliseconds
 }
 
-// Manifest is what a stream ends with.
+// Manifest is the end of a stream.
 type Manifest struct {
 	Header
 	Tables []TableDigest `json:"tables"`
@@ -53,7 +53,7 @@ func (m Manifest) Rows() (n int64) {
 	return n
 }
 
-// tableHead comes before the rows of a table.
+// tableHead precedes the rows of a table.
 type tableHead struct {
 	Table   string       `json:"table"`
 	Columns []columnHead `json:"columns"`
@@ -64,13 +64,13 @@ type columnHead struct {
 	Kind string `json:"kind"`
 }
 
-// The parts of a stream are a byte each, and JSON.
+// Each part of a stream begins with one of these bytes, followed by JSON.
 const (
 	tablePart    = 'T'
 	manifestPart = 'M'
 )
 
-// write sends all of a store.
+// write writes all of a store as a stream.
 func write(q db.Q, d *db.DB, to io.Writer, progress func(rows int64)) (m Manifest, err error) {
 	out := bufio.NewWriterSize(to, 1<<17)
 	if m.Header, err = readHeader(q, d); err != nil {
@@ -141,7 +141,7 @@ func writeTable(q db.Q, d *db.DB, t db.Table, out *bufio.Writer, count func()) (
 	if err != nil {
 		return TableDigest{}, err
 	}
-	return sum.of(t.Name), out.WriteByte(0) // no row is empty, so this is the end
+	return sum.of(t.Name), out.WriteByte(0) // no row is empty, so this marks the end
 }
 
 func writeJSON(out *bufio.Writer, value any) error {
@@ -160,14 +160,14 @@ func writePart(out *bufio.Writer, part []byte) error {
 	return err
 }
 
-// stream reads what write has sent.
+// stream reads a stream that write has written.
 type stream struct {
 	Header
 	in   *bufio.Reader
 	part []byte
 }
 
-// errDamaged is that a stream is not what write has sent, or not all of it.
+// errDamaged is returned for a malformed or incomplete stream.
 var errDamaged = errors.New("the archive is damaged or was cut off")
 
 func openStream(from io.Reader) (*stream, error) {
@@ -185,7 +185,8 @@ func openStream(from io.Reader) (*stream, error) {
 	return nil, errors.New("the file is no archive of a store, or one of a newer bursar")
 }
 
-// damaged says that a stream ends too early, unless there is another reason why it cannot be read.
+// damaged returns errDamaged for a stream that ends too early, or another error that keeps it from
+// being read.
 func damaged(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errDamaged
@@ -206,7 +207,7 @@ func (s *stream) tables(each func(t db.Table, next func() ([]byte, error)) error
 			if err := s.readJSON(&m); err != nil {
 				return m, err
 			}
-			if _, err := s.in.ReadByte(); err != io.EOF { // the end is what shows that nothing was cut off
+			if _, err := s.in.ReadByte(); err != io.EOF { // only the end shows that nothing was cut off
 				return m, errors.Join(errDamaged, err)
 			}
 			return m, nil

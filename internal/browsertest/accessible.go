@@ -34,8 +34,8 @@ const runAxe = `((kinds, rules) => axe.run(kinds.length === 0 ? document : {incl
 	})),
 }))))(%s, %s)`
 
-// The rules that are checked, by their tags; and those of them that depend on the viewport or the scheme alone, not on what the
-// page has or shows.
+// The rules that are checked, by their tags. styleRules are those that depend on the viewport or the scheme alone, not on the
+// content of the page.
 var (
 	allRules   = []string{"wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"}
 	styleRules = []string{"color-contrast", "link-in-text-block", "target-size", "scrollable-region-focusable", "css-orientation-lock"}
@@ -61,9 +61,9 @@ func (v violation) String() string {
 	return b.String()
 }
 
-// outline finds the kinds of elements of the page, each by what axe looks at: its place, its classes and
-// roles, how it is labelled, whether it has text, and whether it is shown. The viewport and scheme are returned separately, and so
-// are facts about the page as a whole: its path, its headings and landmarks in their order.
+// outline finds the kinds of elements of the page. Each kind is identified by what axe checks: its place, its classes and roles,
+// its label, whether it has text, and whether it is shown. The viewport and scheme are returned separately. So are facts about the
+// page as a whole: its path, its headings and landmarks in their order.
 const outline = `(() => {
 	const kind = (e) => e.tagName + "." + [...e.classList].sort().join(".");
 	globalThis.kindsOnPage = new Map();
@@ -85,14 +85,14 @@ const outline = `(() => {
 	].join("; ")]};
 })()`
 
-// checked are the pages, the kinds of elements, and those kinds by viewport and scheme, that axe has found nothing wrong with. It
-// takes a third of a second for a page, and most pages of a test have only what others had before.
+// checked are the pages, the kinds of elements, and those kinds by viewport and scheme, in which axe has found no violations. axe
+// takes a third of a second for a page, and most pages of a test contain only kinds that were checked before.
 var checked struct {
 	sync.Mutex
 	names map[string]bool
 }
 
-// unchecked returns those of the names that were not checked yet.
+// unchecked returns the names that were not checked yet.
 func unchecked(names []string) (found []string) {
 	checked.Lock()
 	defer checked.Unlock()
@@ -116,10 +116,10 @@ func setChecked(names []string) {
 	}
 }
 
-// Accessible fails the test with every violation that axe finds on the page. It checks
-// the page as it is, and again at the size of a phone with dark colours, because contrast
-// and layout differ there. Of a page that was checked before, only elements of new kinds are checked; and of kinds that are new
-// only at this size or in these colors, only what depends on these.
+// Accessible fails the test with every violation that axe finds on the page. It checks the page as it is, and again at the size
+// of a phone with dark colors, because contrast and layout differ there. On a page that was checked before, it checks only
+// elements of new kinds. For kinds that are new only at this size or in these colors, it checks only the rules that depend on
+// these.
 func (p *Page) Accessible(name string) {
 	p.t.Helper()
 	p.violationFree(name)
@@ -144,7 +144,7 @@ func (p *Page) violationFree(name string) {
 		if err != nil {
 			return err
 		}
-		// In a world of its own, the page cannot see axe, and the page's content security policy does not block it.
+		// In an isolated world, the page cannot see axe, and the page's content security policy does not block it.
 		inside := func(params *runtime.EvaluateParams) { params.ContextID = world.ExecutionContextID }
 		if err := p.evaluate(ctx, outline, &kinds, inside); err != nil {
 			return err

@@ -37,7 +37,7 @@ func (p *Page) Reload() {
 func (p *Page) Back() {
 	p.t.Helper()
 	p.navigate("go back", func(ctx context.Context) (bool, error) {
-		// The browser refuses both calls for a moment while it replaces one page by another.
+		// The browser refuses both calls for a moment while it replaces one page with another.
 		var entry *page.NavigationEntry
 		err := poll(ctx, func(ctx context.Context) error {
 			history, err := chromedp.Call(ctx, page.GetNavigationHistory, cdp.Empty{})
@@ -69,8 +69,8 @@ func (p *Page) Back() {
 }
 
 // navigate runs a command that leads to a page and waits until the page is loaded. The
-// command returns whether it is certain to load another document: a link within the same
-// page does not, and waiting for one would never end.
+// command returns whether it is certain to load another document. A link within the same
+// page does not load one, and waiting for it would never end.
 func (p *Page) navigate(what string, run func(ctx context.Context) (bool, error)) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, p.limit)
@@ -89,7 +89,7 @@ func (p *Page) navigate(what string, run func(ctx context.Context) (bool, error)
 	}
 }
 
-// spot is what finders.js returns about an element to act on.
+// spot is the result of finders.js for an element to act on.
 type spot struct {
 	Missing string  // why it cannot be acted on
 	Done    bool    // there is nothing left to do
@@ -191,7 +191,7 @@ func (p *Page) follow(ctx context.Context, what string, before int) {
 }
 
 // Fill replaces the content of a field with a text. The field is the one with this label,
-// or else the one that the label finds as a CSS selector.
+// or otherwise the one that the label matches as a CSS selector.
 func (p *Page) Fill(label, text string) {
 	p.t.Helper()
 	p.until("fill "+strconv.Quote(label), func(ctx context.Context) error {
@@ -237,7 +237,7 @@ func (p *Page) waitText(text string, wanted bool) {
 	p.wait(what+strconv.Quote(text), wanted, "shows", text)
 }
 
-// WaitURL waits until the address contains a text.
+// WaitURL waits until the page's URL contains a text.
 func (p *Page) WaitURL(part string) {
 	p.t.Helper()
 	p.wait("wait for the address "+strconv.Quote(part), true, "at", part)
@@ -267,7 +267,7 @@ func (p *Page) SetViewport(width, height int) {
 	p.settings.width, p.settings.height = width, height
 }
 
-// SetScheme changes the colours that the user prefers: "light" or "dark".
+// SetScheme changes the colors that the user prefers: "light" or "dark".
 func (p *Page) SetScheme(scheme string) {
 	p.t.Helper()
 	if err := p.within(func(ctx context.Context) error { return errors.Join(emulateScheme(ctx, scheme), p.drawn(ctx)) }); err != nil {

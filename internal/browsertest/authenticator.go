@@ -46,7 +46,7 @@ func (p *Page) AddAuthenticator() *Authenticator {
 	return a
 }
 
-// Credentials are the passkeys on the device.
+// Credentials returns the passkeys on the device.
 func (a *Authenticator) Credentials() []Credential {
 	a.page.t.Helper()
 	var list []Credential

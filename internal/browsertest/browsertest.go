@@ -1,7 +1,6 @@
-// Package browsertest drives a real Chromium for a test. Each page has its own
-// cookies. A test fails without any assertion if something happens that a user would
-// find broken: an error in the console, an exception, a failed request, or a violation
-// of the content security policy.
+// Package browsertest drives a real Chromium for a test. Each page has its own cookies. A
+// test fails without any assertion if a user would find the page broken. That is an error
+// in the console, an exception, a failed request, or a violation of the content security policy.
 package browsertest
 
 import (
@@ -52,7 +51,7 @@ func Viewport(width, height int) Option {
 // Phone is the viewport of a small phone.
 func Phone() Option { return Viewport(375, 812) }
 
-// Dark is a user who prefers dark colours.
+// Dark is a user who prefers dark colors.
 func Dark() Option { return func(s *settings) { s.scheme = "dark" } }
 
 // Zone is the user's time zone, such as "Asia/Manila". Without it, it is UTC.
@@ -119,7 +118,7 @@ func (p *Page) attach() error {
 		func() error { return emulateViewport(ctx, p.settings.width, p.settings.height) },
 		func() error { return emulateScheme(ctx, p.settings.scheme) },
 		func() error {
-			// A browser without windows cannot ask whether a page may copy.
+			// A headless browser cannot ask whether a page may copy.
 			_, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
 				Permission: &browser.PermissionDescriptor{Name: "clipboard-write"}, Setting: browser.PermissionSettingGranted, BrowserContextID: tab.BrowserContextID,
 			})

@@ -12,11 +12,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// ErrNotInstalled says that no Chromium was found.
+// ErrNotInstalled is returned if no Chromium was found.
 var ErrNotInstalled = errors.New("no Chromium is installed")
 
-// All pages of a test process share one browser, because starting a browser takes half a
-// second and opening a page only milliseconds. Stop ends it.
+// shared is the browser that all pages of a test process share, because starting a
+// browser takes half a second and opening a page only milliseconds. Stop ends it.
 var shared struct {
 	once    sync.Once
 	ctx     context.Context
@@ -24,7 +24,7 @@ var shared struct {
 	err     error
 }
 
-// Find returns the path of Chromium: BURSAR_CHROMIUM, or where it usually is.
+// Find returns the path of Chromium: BURSAR_CHROMIUM, or its usual location.
 func Find() (string, error) {
 	if path := os.Getenv("BURSAR_CHROMIUM"); path != "" {
 		return path, nil
@@ -67,10 +67,10 @@ func started(t testing.TB) context.Context {
 // withoutFeatures are the features of Chromium that are turned off.
 var withoutFeatures = []string{
 	"Translate", "MediaRouter", "OptimizationHints",
-	// A page that comes back from the cache has no load event to wait for.
+	// A page from this cache has no load event to wait for.
 	"BackForwardCache",
-	// For every page Chromium would otherwise render the suggestions below its
-	// address bar, which nobody sees, in a process of their own.
+	// Otherwise, for every page, Chromium would render the invisible suggestions below
+	// its address bar in a separate process.
 	"WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup", "AiModeOmniboxEntryPoint", "PreloadTopChromeWebUI",
 }
 

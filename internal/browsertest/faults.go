@@ -17,18 +17,18 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 )
 
-// fault is something that happened in a tab and that a user would find broken.
+// fault is an event in a tab that a user would find broken.
 type fault struct {
 	text     string
 	url      string
-	document int64 // the status of a page, if that is the fault
+	document int64 // the status of a page, if it is the fault
 }
 
 func (f fault) String() string { return f.text + " at " + cmp.Or(f.url, "an unknown place") }
 
 type request struct{ url, document string }
 
-// faults collects what went wrong in a tab.
+// faults collects the faults of a tab.
 type faults struct {
 	mu       sync.Mutex
 	list     []fault
@@ -47,7 +47,7 @@ func (p *Page) Allow(text string) {
 	p.faults.allowed = append(p.faults.allowed, text)
 }
 
-// ExpectStatus says that pages may answer with this status, which would otherwise fail the
+// ExpectStatus allows pages to respond with this status, which would otherwise fail the
 // test if it is 400 or higher.
 func (p *Page) ExpectStatus(status int) {
 	p.faults.mu.Lock()
@@ -143,8 +143,8 @@ func (f *faults) failed(e network.EventLoadingFailed) {
 	f.failures = append(f.failures, e)
 }
 
-// response records answers with an error status. main says that the answer is the page
-// itself and not a document in one of its frames.
+// response records responses with an error status. main means that the response is the
+// page itself and not a document in one of its frames.
 func (f *faults) response(e network.EventResponseReceived, main bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

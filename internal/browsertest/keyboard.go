@@ -84,8 +84,8 @@ func (p *Page) KeyboardReaches(selector string) bool {
 	}
 }
 
-// FocusShows says whether a user can see which element has the focus, by its outline or
-// its shadow.
+// FocusShows reports whether a user can see which element has the focus, by its outline
+// or its shadow.
 func (p *Page) FocusShows() bool {
 	p.t.Helper()
 	var shown bool
@@ -106,7 +106,7 @@ func (p *Page) WaitFocus(id string) {
 	})
 }
 
-// Focused is the HTML of the element with the focus, shortened.
+// Focused returns the HTML of the element with the focus, shortened.
 func (p *Page) Focused() string {
 	p.t.Helper()
 	var html string

@@ -9,9 +9,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// navigation tracks which document the tab is loading. It counts navigations and remembers
-// which of them have ended, because the events that report the start and the end of a
-// navigation can arrive in any order.
+// navigation tracks which document the tab is loading. It counts navigations and records
+// which of them have ended. The events that report the start and the end of a navigation
+// can arrive in any order.
 type navigation struct {
 	mu     sync.Mutex
 	count  int

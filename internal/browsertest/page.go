@@ -79,7 +79,7 @@ func (p *Page) find(ctx context.Context, out any, function string, args ...any) 
 
 func userGesture(params *runtime.EvaluateParams) { yes := true; params.UserGesture = &yes }
 
-// errNotYet says why a condition does not hold yet.
+// errNotYet is the reason why a condition does not hold yet.
 type errNotYet string
 
 func (e errNotYet) Error() string { return string(e) }
@@ -118,8 +118,8 @@ func poll(ctx context.Context, try func(ctx context.Context) error) error {
 	}
 }
 
-// fail ends the test with a message that contains what a person would look at first: the
-// address, the title, the text and a picture of the page.
+// fail ends the test with a message that contains the address, the title, the text and a
+// picture of the page.
 func (p *Page) fail(what string, err error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, wait.Limit())

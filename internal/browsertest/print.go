@@ -25,7 +25,8 @@ func (p *Page) PrintedPages() (sheets int) {
 	return sheets
 }
 
-// InPrint looks at the page as it is printed in a colour scheme, and then as it was before.
+// InPrint calls look while the page is shown as printed in a color scheme, and then
+// restores it.
 func (p *Page) InPrint(scheme string, look func()) {
 	p.t.Helper()
 	err := p.within(func(ctx context.Context) error {

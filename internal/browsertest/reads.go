@@ -17,8 +17,8 @@ func (p *Page) Text(selector string) string {
 	return p.read("read "+selector, "textOf", selector)
 }
 
-// Value returns the value of the field with this label, or else of the field that the
-// label matches as a CSS selector.
+// Value returns the value of the field with this label, or otherwise of the field that
+// the label matches as a CSS selector.
 func (p *Page) Value(label string) string {
 	p.t.Helper()
 	return p.read("read the field "+strconv.Quote(label), "valueOf", label)
@@ -52,7 +52,7 @@ func (p *Page) Texts(selector string) []string {
 	return texts
 }
 
-// Has says whether a CSS selector matches an element, without waiting for one.
+// Has reports whether a CSS selector matches an element, without waiting for one.
 func (p *Page) Has(selector string) bool {
 	p.t.Helper()
 	var has bool
@@ -62,7 +62,7 @@ func (p *Page) Has(selector string) bool {
 	return has
 }
 
-// URL is the address of the page.
+// URL returns the address of the page.
 func (p *Page) URL() string {
 	p.t.Helper()
 	var url string
@@ -70,7 +70,7 @@ func (p *Page) URL() string {
 	return url
 }
 
-// Cookies are all cookies of this user.
+// Cookies returns all cookies of this user.
 func (p *Page) Cookies() []*http.Cookie {
 	p.t.Helper()
 	var cookies []*http.Cookie

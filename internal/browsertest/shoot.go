@@ -13,10 +13,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Shoot writes pictures of the whole page, as wide as a phone and as a desktop
-// screen, light and dark: <name>-<width>-<scheme>.png in $BURSAR_SCREENSHOTS, which
-// make screenshots sets. It does nothing without that variable: the pictures take a
-// quarter of the time of a test, and are for people to look at.
+// Shoot writes pictures of the whole page, as wide as a phone and as a desktop screen,
+// light and dark: <name>-<width>-<scheme>.png in $BURSAR_SCREENSHOTS, which make
+// screenshots sets. It does nothing without that variable: the pictures are for people,
+// and take a quarter of the time of a test.
 func (p *Page) Shoot(name string) {
 	p.t.Helper()
 	if os.Getenv("BURSAR_SCREENSHOTS") == "" {
@@ -36,8 +36,8 @@ func (p *Page) Shoot(name string) {
 	})
 }
 
-// drawn waits until the page is drawn in its present size and colours: a click
-// before that lands where things were, and a picture mixes both.
+// drawn waits until the page is drawn in its current size and colors. An earlier click
+// would land at old positions, and an earlier picture would mix both states.
 func (p *Page) drawn(ctx context.Context) error {
 	if p.settings.noScripts {
 		return nil
@@ -65,8 +65,8 @@ func (p *Page) shootAll(ctx context.Context, name string) error {
 	return nil
 }
 
-// unfold makes the screen so high that the whole page is on it: what is below the
-// fold may not be drawn.
+// unfold makes the screen so high that the whole page fits. The browser may not draw the
+// part below the fold.
 func (p *Page) unfold(ctx context.Context, width, height int) error {
 	if err := errors.Join(emulateViewport(ctx, width, height), p.drawn(ctx)); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (p *Page) unfold(ctx context.Context, width, height int) error {
 	return nil
 }
 
-// shootFailure writes a picture of what the failing test saw.
+// shootFailure writes a picture of the page at the failure of a test.
 func (p *Page) shootFailure(ctx context.Context) (string, error) {
 	return shoot(ctx, "failed-"+p.t.Name())
 }
@@ -109,7 +109,7 @@ func shoot(ctx context.Context, name string) (string, error) {
 	return path, os.WriteFile(path, shot.Data, 0o644)
 }
 
-// screenshots is the folder for pictures: $BURSAR_SCREENSHOTS, or for those of
+// screenshots returns the folder for pictures: $BURSAR_SCREENSHOTS, or for those of
 // failed tests the folder screenshots of the module.
 func screenshots() (string, error) {
 	dir := os.Getenv("BURSAR_SCREENSHOTS")

@@ -1,7 +1,7 @@
-// Package budget bounds how often somebody may try what must not be tried often: to guess
-// a password or a code, to have mail sent. Its budgets are in the store, so they survive
-// a restart and hold for all nodes together. Package limit, which counts every request,
-// keeps its buckets in memory.
+// Package budget limits attempts at sensitive operations, such as guessing a password or
+// a code, or having mail sent. Its budgets are in the store, so they survive a restart
+// and apply to all nodes together. Package limit, which counts every request, keeps its
+// buckets in memory.
 package budget
 
 import (
@@ -15,12 +15,12 @@ import (
 	"bursar/internal/fault"
 )
 
-// Kind is what a budget is for. Kinds have different names, so that no key of one can
+// Kind is the purpose of a budget. Kinds have different names, so that no key of one can
 // use up the budget of another.
 type Kind struct {
 	Name  string
 	Burst int           // attempts at once
-	Every time.Duration // in which one attempt is regained
+	Every time.Duration // the time in which one attempt is regained
 }
 
 // Use is one attempt against the budget of a key, such as an address.
@@ -29,16 +29,17 @@ type Use struct {
 	key  string
 }
 
-// Of returns an attempt against the budget that key has.
+// Of returns an attempt against the budget of a key.
 func (k Kind) Of(key string) Use { return Use{k, key} }
 
-// id is the same length for all keys, and does not tell an address that was typed.
+// id returns an id that has the same length for all keys and does not reveal the key,
+// such as an address.
 func (u Use) id() string {
 	sum := sha256.Sum256([]byte(u.kind.Name + "\n" + u.key))
 	return hex.EncodeToString(sum[:16])
 }
 
-// last is the time until which a budget may be used up for one more attempt to be left.
+// last returns the latest full_at at which a budget still has an attempt left.
 func (u Use) last(now int64) int64 {
 	return now + int64(u.kind.Burst-1)*u.kind.Every.Milliseconds()
 }
@@ -49,9 +50,9 @@ type Budgets struct{ db *db.DB }
 // New returns the budgets of a store.
 func New(d *db.DB) *Budgets { return &Budgets{d} }
 
-// Spend uses up attempts, or returns a fault that says how long to wait and uses up none.
+// Spend uses up attempts, or returns a fault with the time to wait and uses up none.
 func (b *Budgets) Spend(ctx context.Context, uses ...Use) error {
-	// A flood that is refused must not hold up whoever writes.
+	// A flood of refused attempts must not delay other writers.
 	if err := b.Check(ctx, uses...); err != nil || b == nil {
 		return err
 	}
@@ -131,11 +132,11 @@ func (u Use) take(tx *db.Tx, now int64) (bool, error) {
 		u.id(), now+every, now, every, u.last(now)).Scan(new(string))
 }
 
-// Once uses up what is good a single time, such as a challenge, and reports whether it
-// was still unused. It is remembered for life.
+// Once uses up something that is valid a single time, such as a challenge, and reports
+// whether it was still unused. It is recorded for the lifetime.
 func Once(tx *db.Tx, name, key string, life time.Duration) (bool, error) {
 	return Kind{name, 1, life}.Of(key).Take(tx)
 }
 
-// Expire deletes the budgets that are whole again.
+// Expire deletes the budgets that are full again.
 func Expire(tx *db.Tx) error { return tx.Exec(`DELETE FROM budget WHERE full_at <= $1`, tx.Now()) }

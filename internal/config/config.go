@@ -1,5 +1,5 @@
-// Package config holds the settings of an operator. They come from flags, else from
-// environment variables, else from defaults.
+// Package config contains the settings of an operator. They come from flags, then from
+// environment variables, then from defaults.
 package config
 
 import (
@@ -20,16 +20,16 @@ import (
 	"bursar/internal/mail"
 )
 
-// Store is where the data is stored.
+// Store is the location of the data.
 type Store struct {
 	Data         string
 	DatabaseURL  string
 	VaultKey     string
 	VaultCommand string
-	Alone        bool // it is opened only while no server uses it, and keeps servers away
+	Alone        bool // the store is opened only while no server uses it, and keeps servers away
 }
 
-// Serve holds the settings of a server.
+// Serve contains the settings of a server.
 type Serve struct {
 	Store
 	DatabaseReadURL  string
@@ -66,7 +66,7 @@ type Serve struct {
 	HashMemory            uint32 // see signin.Config
 }
 
-// ACME holds the settings of an authority that issues certificates by itself.
+// ACME contains the settings of an authority that issues certificates automatically.
 type ACME struct {
 	Domains      []string
 	Email        string
@@ -74,7 +74,7 @@ type ACME struct {
 	Cache        string
 }
 
-// Audit holds how the audit log is signed and where its checkpoints go.
+// Audit contains the key that signs the audit log and the destinations of its checkpoints.
 type Audit struct {
 	Key        string
 	Checkpoint string
@@ -82,11 +82,11 @@ type Audit struct {
 	Witnesses  []string
 
 	// Unsequenced leaves the rows of the log without places and without a tree. It is for
-	// bench, which measures what they cost.
+	// bench, which measures their cost.
 	Unsequenced bool
 }
 
-// OIDC holds the settings of an OpenID Connect identity provider.
+// OIDC contains the settings of an OpenID Connect identity provider.
 type OIDC struct {
 	Issuer       string
 	ClientID     string
@@ -107,7 +107,7 @@ func (a *Audit) BindKey(flags *pflag.FlagSet) {
 	flags.StringVar(&a.Key, "audit-key", "", "file with the key that signs the audit log, which only its owner may read; default DATA/audit.key, made at the first start, and none with PostgreSQL [BURSAR_AUDIT_KEY]")
 }
 
-// BindCheckpoint adds the flag of the checkpoint that is kept outside of the store.
+// BindCheckpoint adds the flag of the checkpoint that is kept outside the store.
 func (a *Audit) BindCheckpoint(flags *pflag.FlagSet) {
 	flags.StringVar(&a.Checkpoint, "audit-checkpoint", "", "file that keeps the newest checkpoint of the audit log outside of the store; default audit.checkpoint beside the key [BURSAR_AUDIT_CHECKPOINT]")
 }
@@ -144,7 +144,7 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Audit.Mail, "audit-mail", "", "address that gets the newest checkpoint of the audit log once a day; needs --smtp-url [BURSAR_AUDIT_MAIL]")
 	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
 	flags.BoolVar(&s.Audit.Unsequenced, "audit-unsequenced", false, "for measurements only: give the rows of the audit log no places [BURSAR_AUDIT_UNSEQUENCED]")
-	_ = flags.MarkHidden("audit-unsequenced") // it is there
+	_ = flags.MarkHidden("audit-unsequenced") // the flag exists
 	flags.StringVar(&s.Rails, "rails", "", "file that defines rails for real money, in JSON; without it there are those of the sandbox alone [BURSAR_RAILS]")
 	flags.StringVar(&s.Holidays, "holidays", "", "file with holidays that are not in the built-in table, such as '2026-12-24 Christmas Eve', or that are none after all, such as '-2026-12-24' [BURSAR_HOLIDAYS]")
 	flags.StringVar(&s.ScreeningCommand, "screening-command", "", "program that gets each payout as JSON and prints whether to allow, hold or deny it [BURSAR_SCREENING_COMMAND]")
@@ -185,8 +185,8 @@ func FromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	return failed
 }
 
-// AuditKey returns the file of the key that signs the audit log: the given one, or the one
-// beside the embedded database. It is empty for PostgreSQL, if none is given.
+// AuditKey returns the file of the key that signs the audit log: the given one, or by
+// default the one beside the embedded database. It is empty for PostgreSQL if none is given.
 func (s Store) AuditKey(given string) string {
 	if given != "" || s.DatabaseURL != "" {
 		return given
@@ -194,7 +194,7 @@ func (s Store) AuditKey(given string) string {
 	return filepath.Join(s.Data, "audit.key")
 }
 
-// DB returns how to open the store.
+// DB returns the configuration to open the store.
 func (s Store) DB() db.Config {
 	if s.DatabaseURL != "" {
 		return db.Config{URL: s.DatabaseURL, Alone: s.Alone}
@@ -232,7 +232,7 @@ func PublicURL(text string) (string, error) {
 	return strings.TrimRight(text, "/"), nil
 }
 
-// Check reports invalid settings, and sets those that follow from others.
+// Check reports invalid settings, and sets those that depend on others.
 func (s *Serve) Check() error {
 	if s.PublicURL != "" {
 		address, err := PublicURL(s.PublicURL)
@@ -384,7 +384,7 @@ func (s *Serve) checkTLS() error {
 	return nil
 }
 
-// TLS reports whether the server encrypts by itself.
+// TLS reports whether the server itself serves TLS.
 func (s *Serve) TLS() bool { return s.TLSCert != "" || len(s.ACME.Domains) > 0 }
 
 // Public reports whether other machines can reach the listener.
@@ -393,8 +393,7 @@ func (s *Serve) Public() bool {
 	return !loopback(host)
 }
 
-// hostOf returns the host of an address to listen on, which is empty if the address
-// means all networks.
+// hostOf returns the host of a listening address. It is empty if the address includes all networks.
 func hostOf(address string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(address)
 	_, bad := strconv.ParseUint(port, 10, 16)

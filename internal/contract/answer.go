@@ -99,7 +99,7 @@ func (a *answer) checkBody(header http.Header, body []byte) error {
 	return nil
 }
 
-// accepts tries a value that consists of digits as a text and as a number, because a
+// accepts accepts a value that consists of digits as a text or as a number, because a
 // header has no type and a request id may consist of digits.
 func (r headerRule) accepts(value string) error {
 	err := r.schema.Validate(value)

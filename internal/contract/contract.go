@@ -16,7 +16,7 @@ type Checker struct {
 	unrouted   map[int]*answer
 }
 
-// UndocumentedError says that an operation, or one of its statuses, is not documented.
+// UndocumentedError is returned for an operation, or one of its statuses, that is not documented.
 type UndocumentedError struct {
 	Method, Path string
 	Status       int // 0 if the operation itself is not documented
@@ -45,7 +45,7 @@ func New(load func() ([]byte, error)) (*Checker, error) {
 	return checker, nil
 }
 
-// Operations lists what is documented as "METHOD /v1/path/{param}", sorted.
+// Operations lists the documented operations as "METHOD /v1/path/{param}", sorted.
 func (c *Checker) Operations() []string {
 	names := make([]string, 0, len(c.operations))
 	for _, known := range c.operations {
@@ -99,8 +99,8 @@ func (c *Checker) CheckUnrouted(status int, header http.Header, body []byte) err
 }
 
 // find matches the path first and the method second. So if a literal path lacks a method,
-// the request is not taken for one to the path with a parameter in the same place. It
-// relies on the order of operations, in which literal segments come before parameters.
+// the request does not match the path with a parameter in the same place. It relies on
+// the order of operations, in which literal segments come before parameters.
 func (c *Checker) find(method, path string) *operation {
 	segments := strings.Split(path, "/")
 	best := ""

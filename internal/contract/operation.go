@@ -51,7 +51,7 @@ func (s *source) operations() ([]operation, error) {
 	return all, nil
 }
 
-// base is the path before all paths that name none of their own.
+// base returns the path before all paths that name none of their own.
 func (s *source) base() string { return base(s.root) }
 
 func base(of map[string]any) string {

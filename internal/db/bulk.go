@@ -9,8 +9,8 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// Table is a table of the store as archives know it: whatever the engines call the types of its
-// columns, and in whatever order they have them.
+// Table is a table of the store as archives describe it: independent of the engine's names for
+// types and of the order of its columns.
 type Table struct {
 	Name    string
 	Columns []Column // by name
@@ -22,11 +22,11 @@ type Column struct {
 	Kind engine.Kind
 }
 
-// leftOut are the tables that belong to a copy of the store and not to what it holds.
+// leftOut are the tables that belong to one copy of the store and not to its contents.
 var leftOut = []string{"schema_migration", "store_mark"}
 
-// ownColumns are those by which an engine sorts the audit log. The other engine sorts it by something
-// else, so Load makes them anew: see finishSQLite and finishPostgres.
+// ownColumns are the columns by which an engine sorts the audit log. The other engine sorts it
+// differently, so Load recomputes them: see finishSQLite and finishPostgres.
 var ownColumns = []string{"audit_log.xact", "audit_sequence.xact_offset"}
 
 // kinds are the types of columns.
@@ -35,8 +35,8 @@ var kinds = map[string]engine.Kind{
 	"BLOB": engine.Bytes, "BYTEA": engine.Bytes, "UUID": engine.Bytes,
 }
 
-// Tables lists all tables that hold something, each after those that its rows refer to, as far as
-// they do not refer to each other.
+// Tables lists all tables that have contents. Each comes after the tables that its rows refer to,
+// unless they refer to each other.
 func (q Q) Tables(d *DB) ([]Table, error) {
 	found, references := map[string]*Table{}, map[string][]string{}
 	var names []string
@@ -87,8 +87,9 @@ func (q Q) Tables(d *DB) ([]Table, error) {
 	return sorted, nil
 }
 
-// EachRow calls fn with every row of a table, in a form that both engines share. The row is valid until
-// fn returns. Rows of the audit log come in the order of the log, others in any order.
+// EachRow calls fn with every row of a table, in the format of engine.AppendRow, which both engines
+// share. The row is valid until fn returns. Rows of the audit log come in the order of the log, others
+// in any order.
 func (q Q) EachRow(d *DB, t Table, fn func(row []byte) error) error {
 	list, rowKinds := make([]string, len(t.Columns)), make([]engine.Kind, len(t.Columns))
 	for i, c := range t.Columns {
@@ -112,16 +113,17 @@ func (q Q) EachRow(d *DB, t Table, fn func(row []byte) error) error {
 	return nil
 }
 
-// Schema returns the last migration of the store.
+// Schema returns the name of the last migration that was applied to the store.
 func (q Q) Schema() (name string, err error) {
 	_, err = q.Row(`SELECT max(name) FROM schema_migration`).Scan(&name)
 	return name, err
 }
 
-// Engine names the engine of the store.
+// Engine returns the name of the store's engine.
 func (d *DB) Engine() string { return d.dialect.name }
 
-// ReadAll is Read for all of the store: as it is at one moment, and for as long as it takes.
+// ReadAll is Read for a copy of the whole store: all statements see the same state, and none
+// has a timeout.
 func (d *DB) ReadAll(ctx context.Context, fn func(q Q) error) error {
 	return d.Read(ctx, func(q Q) error {
 		if err := q.Snapshot(); err != nil {
@@ -136,15 +138,15 @@ func (d *DB) ReadAll(ctx context.Context, fn func(q Q) error) error {
 	})
 }
 
-// Bulk is a transaction with the store as it is, which nobody else can change before it ends. It leaves
-// no audit rows, because it is for copies of a store, which have the rows of the original.
+// Bulk is a transaction with exclusive access to the store. It writes no audit rows, because it is for
+// copies of a store, which have the rows of the original.
 type Bulk struct {
 	Q
 	db   *DB
 	bulk engine.Bulk
 }
 
-// Exclusive runs fn in a transaction that nobody else can change the store beside.
+// Exclusive runs fn in a transaction during which no other transaction can change the store.
 func (d *DB) Exclusive(ctx context.Context, fn func(b *Bulk) error) error {
 	err := d.engine.Exclusive(ctx, func(b engine.Bulk) error { return fn(&Bulk{Q{b}, d, b}) })
 	if err != nil && ctx.Err() != nil {
@@ -161,8 +163,8 @@ func (b *Bulk) Exec(sql string, args ...any) error {
 	return nil
 }
 
-// Load fills a store that is empty but for what its migrations have put into it. fill calls put for
-// tables in any order, each once, with a function that returns its rows until io.EOF.
+// Load fills a store that contains only what its migrations inserted. fill calls put once for each
+// table, in any order. The function that put gets returns the rows of the table, then io.EOF.
 func (b *Bulk) Load(fill func(put func(t Table, next func() ([]byte, error)) error) error) error {
 	tables, err := b.Tables(b.db)
 	if err != nil {
@@ -201,13 +203,13 @@ func (b *Bulk) Load(fill func(put func(t Table, next func() ([]byte, error)) err
 	return restore()
 }
 
-// finishSQLite tells the sequencer by which number the row with the last place sorts now.
+// finishSQLite stores in the sequencer's state the number by which the last sequenced row sorts.
 func finishSQLite(b *Bulk) error {
 	return b.Exec(`UPDATE audit_sequence SET sorts_as = coalesce((SELECT a.rowid FROM audit_log a WHERE a.id = audit_sequence.audit_id), 0)`)
 }
 
-// finishPostgres does the same. Rows were numbered as they came, and those to come are numbered by
-// their transaction, which has to be more: see renumberPostgres.
+// finishPostgres does the same. Loaded rows were numbered in the order of arrival. New rows are
+// numbered by their transaction, which must be higher: see renumberPostgres.
 func finishPostgres(b *Bulk) error {
 	var offset int64
 	if _, err := b.Row(`SELECT coalesce((SELECT max(xact) FROM audit_log), 0) - pg_snapshot_xmin(pg_current_snapshot())::text::bigint + 1`).Scan(&offset); err != nil {

@@ -1,6 +1,6 @@
-// Package db is the only way to the store. All access goes through Read and
-// Write, which are the same on SQLite and PostgreSQL. Write commits a mutation
-// together with its audit row and its idempotency record, or none of them.
+// Package db is the only way to access the store. All access goes through Read and Write,
+// which are the same on SQLite and PostgreSQL. Write commits a mutation together with its
+// audit row and its idempotency record, or none of them.
 package db
 
 import (
@@ -23,13 +23,14 @@ import (
 // SQLiteFile is the name of the database file in the data folder.
 const SQLiteFile = sqlite.FileName
 
-// Config says where the store is and how it is used. If both are set, URL wins over Dir.
+// Config is the location of the store and how it is used. If both are set, URL takes
+// precedence over Dir.
 type Config struct {
 	Dir string // folder of the SQLite file
 	URL string // postgres://…
 
-	// ReadURL is a standby of PostgreSQL that may serve lists. OnReplica is called with nil when it
-	// begins to do so, and with the reason when it does not, or not any more.
+	// ReadURL is a PostgreSQL standby that may serve lists. OnReplica is called with nil when it
+	// starts to serve them, and with the reason when it does not or stops.
 	ReadURL   string
 	OnReplica func(error)
 
@@ -40,16 +41,18 @@ type Config struct {
 	// Alone refuses a store that a server has open, and keeps servers away while it is open.
 	Alone bool
 
-	// Marked opens a store that is incomplete or was moved, too.
+	// Marked also opens a store that is incomplete or was moved.
 	Marked bool
 
-	// Schema is the last migration that is applied; empty for all of them.
+	// Schema is the last migration to apply; empty means all of them.
 	Schema string
 
-	// Migrations are the files of the schema; nil for those of the program. Tests add a version to them.
+	// Migrations are the files of the schema; nil means those of the program. Tests add a version to
+	// them.
 	Migrations fs.FS
 
-	// AsIs applies no migration, and refuses a store that has not exactly those that would be applied.
+	// AsIs applies no migration, and refuses a store whose migrations are not exactly those that would
+	// be applied.
 	AsIs bool
 
 	Clock func() time.Time // defaults to time.Now
@@ -64,7 +67,7 @@ type DB struct {
 	engine    engine.Engine
 	dialect   dialect
 	clock     func() time.Time
-	ownClock  bool // it is not that of the machine
+	ownClock  bool // the clock is not that of the machine
 	ids       *idSource
 	epoch     *engine.Epoch
 	answers   AnswerSecrets
@@ -77,7 +80,7 @@ type DB struct {
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
 }
 
-// Open opens the store and brings its schema up to date, unless the store is wanted as it is.
+// Open opens the store and brings its schema up to date, unless Config.AsIs is set.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	d, err := open(ctx, c)
 	if err == nil && !c.Marked {
@@ -105,7 +108,7 @@ func open(ctx context.Context, c Config) (*DB, error) {
 		c.Clock = time.Now
 	}
 	d := &DB{clock: c.Clock, ownClock: ownClock, ids: newIDSource(c.Clock), epoch: new(engine.Epoch)}
-	d.expiryRange.Store(rand.Uint64N(1 << 32)) // so that processes that live less than a day cover all ranges together
+	d.expiryRange.Store(rand.Uint64N(1 << 32)) // processes that live less than a day cover all ranges together
 	var err error
 	switch {
 	case c.URL != "":
@@ -115,7 +118,7 @@ func open(ctx context.Context, c Config) (*DB, error) {
 		return nil, errors.New("a replica needs PostgreSQL: SQLite has none")
 	case c.Dir != "":
 		if _, err := os.Stat(filepath.Join(c.Dir, SQLiteFile)); c.AsIs && errors.Is(err, fs.ErrNotExist) {
-			return nil, ErrNoStore // before the engine makes one
+			return nil, ErrNoStore // before the engine creates one
 		}
 		d.dialect = sqliteDialect()
 		d.engine, err = sqlite.Open(ctx, c.Dir, c.use(), d.epoch)
@@ -165,8 +168,8 @@ func (d *DB) openPostgres(ctx context.Context, c Config) (engine.Engine, error) 
 // Close waits for the writes that have started and closes the store.
 func (d *DB) Close() error { return d.engine.Close() }
 
-// Shred takes what was erased out of the files of the store, as far as the engine can:
-// docs/operating.md says how far that is.
+// Shred removes erased data from the files of the store, as far as the engine can.
+// docs/operating.md describes how far that is.
 func (d *DB) Shred(ctx context.Context) error { return d.engine.Shred(ctx) }
 
 // Now returns the store's time in Unix milliseconds.
@@ -179,21 +182,20 @@ func (d *DB) NewID(prefix string) string {
 	return id
 }
 
-// Read runs fn with a connection that cannot change anything. Each statement sees
-// what was committed before it began. If several statements must see the same
-// state, call Snapshot first.
+// Read runs fn with a connection that cannot change anything. Each statement sees all
+// commits before it began. If several statements must see the same state, call Snapshot first.
 func (d *DB) Read(ctx context.Context, fn func(q Q) error) error {
 	return d.engine.Read(ctx, func(c engine.Conn) error { return fn(Q{c}) })
 }
 
-// ReadList is Read for lists that people and programs are shown. A replica may serve it, which has
-// everything that was committed before, on any node. Nothing may be decided by what it reads, least
-// of all who may do what. fn may run more than once.
+// ReadList is Read for lists that are only displayed. A replica may serve it. The replica has
+// everything that was committed before, on any node. No decision, least of all about access, may
+// depend on what it reads. fn may run more than once.
 func (d *DB) ReadList(ctx context.Context, fn func(q Q) error) error {
 	return d.engine.List(ctx, func(c engine.Conn) error { return fn(Q{c}) })
 }
 
-// Lists tells who serves lists. It is nil if there is no replica.
+// Lists reports which server serves lists. It is nil if there is no replica.
 func (d *DB) Lists() *engine.Lists { return d.lists }
 
 // Ping checks that the store answers.
@@ -204,11 +206,11 @@ func (d *DB) Ping(ctx context.Context) error {
 	})
 }
 
-// Writes counts the writes of this node that somebody asked for, so that work in the background
-// can tell that people wait for the store.
+// Writes counts the writes that callers of this node requested. Background work uses it to
+// detect that callers are waiting for the store.
 func (d *DB) Writes() uint64 { return d.writes.Load() }
 
-// Epoch returns a number that changes whenever sessions, memberships or roles may
-// have changed, on this node or another. Whoever caches something about access
-// reads it before loading and compares it on every use.
+// Epoch returns a number that changes whenever sessions, memberships or roles may have
+// changed, on this node or another. A cache of access data reads it before loading and
+// compares it on every use.
 func (d *DB) Epoch() uint64 { return d.epoch.Current() }

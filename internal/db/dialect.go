@@ -7,8 +7,8 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-// dialect is what SQLite and PostgreSQL spell differently. Everything of the kind
-// is in this file and in the schema.
+// dialect is the part of SQL that differs between SQLite and PostgreSQL. All such
+// differences are in this file and in the schema.
 type dialect struct {
 	name   string                   // of the engine, in names of migrations
 	schema func(text string) string // translates a migration that both engines share
@@ -17,43 +17,45 @@ type dialect struct {
 	// is empty on SQLite, which has only one writer.
 	forShare string
 
-	// forUpdate and skipLocked make it lock them for the caller's own changes, and the latter
-	// leave out those that others have locked. Both are empty on SQLite.
+	// forUpdate and skipLocked make a SELECT lock its rows for the caller's own changes.
+	// skipLocked also leaves out rows that others have locked. Both are empty on SQLite.
 	forUpdate, skipLocked string
 
-	// notifyAccess is the statement that tells other nodes about a change of access.
-	// It is empty on SQLite, where other processes notice every commit.
+	// notifyAccess is the statement that notifies other nodes of a change of access. It
+	// is empty on SQLite, where other processes notice every commit.
 	notifyAccess string
 
 	// awaitStandby is a statement that makes the commit of its transaction wait until synchronous
-	// standbys have all that was committed before. SQLite has none, and knows every outcome.
+	// standbys have all earlier commits. It is empty on SQLite, where every outcome is known.
 	awaitStandby string
 
-	// detectReuseOnInsert makes Write leave it to the unique index to detect that an
-	// idempotency key was used before. It pays on PostgreSQL, where a lookup costs a
-	// round trip, and not on SQLite, where a failed insert makes a group run again.
+	// detectReuseOnInsert makes Write detect a reused idempotency key by the unique
+	// index. It pays on PostgreSQL, where a lookup costs a round trip. It does not pay on
+	// SQLite, where a failed insert makes a group run again.
 	detectReuseOnInsert bool
 
 	audit auditOrder
 
-	// columns and references read the schema: tables with their columns and types, and tables with
-	// the tables that they refer to.
+	// columns and references are queries of the schema: tables with their columns and types, and
+	// tables with the tables that they refer to.
 	columns, references string
 
-	// auditRows is the end of a query that makes it read the rows of the audit log in their order.
+	// auditRows is the end of a query that sorts rows of the audit log by their order.
 	auditRows string
 
-	// time is the query for the clock of the database in Unix milliseconds. SQLite has none of its own.
+	// time is the query for the clock of the database in Unix milliseconds. It is empty on SQLite,
+	// which has no clock of its own.
 	time string
 
-	// noTimeout is the statement that lets those that follow it take their time.
+	// noTimeout is the statement that removes the timeout from the statements that follow.
 	noTimeout string
 
-	// beforeLoad is a script that prepares the store to be filled, and afterLoad ends that.
+	// beforeLoad is a script that prepares the store to be filled. afterLoad reverts that.
 	beforeLoad string
 	afterLoad  func(b *Bulk) error
 
-	// refuseChanges is a script after which the store takes no audit row any more, and so no change.
+	// refuseChanges is a script after which the store refuses every new audit row, and thereby every
+	// change.
 	refuseChanges string
 }
 
@@ -81,7 +83,7 @@ func postgresDialect() dialect {
 			WHERE f.connamespace = current_schema()::regnamespace AND f.contype = 'f'`,
 		auditRows: ` ORDER BY xact, id`,
 		noTimeout: `SET LOCAL statement_timeout = 0`,
-		// Rows of the audit log are numbered in the order in which they come.
+		// Rows of the audit log are numbered in the order of arrival.
 		beforeLoad: `CREATE SEQUENCE load_order CACHE 1000;
 			ALTER TABLE audit_log ALTER COLUMN xact SET DEFAULT nextval('load_order');
 			ALTER TABLE audit_sequence ALTER COLUMN xact_offset SET DEFAULT 0`,
@@ -95,7 +97,7 @@ func sqliteSchema(text string) string {
 	return strings.NewReplacer("{without rowid}", "WITHOUT ROWID", "{bytes}", "BLOB", "{uuid}", "BLOB", " {nulls first}", "").Replace(text)
 }
 
-// postgresSchema gives all text the bytewise order that SQLite has.
+// postgresSchema gives all text the bytewise collation that SQLite has.
 func postgresSchema(text string) string {
 	text = strings.NewReplacer(" {without rowid}", "", "{bytes}", "BYTEA", "{uuid}", "UUID", "{nulls first}", "NULLS FIRST").Replace(text)
 	for _, end := range []string{" NOT NULL", " PRIMARY KEY", " REFERENCES", " UNIQUE", ",", ";", "\n"} {
@@ -104,12 +106,12 @@ func postgresSchema(text string) string {
 	return text
 }
 
-// ForShare makes a SELECT lock the rows it finds, so that nobody changes or
-// deletes them before the transaction ends.
+// ForShare makes a SELECT lock the rows it finds, so that no one changes or deletes them
+// before the transaction ends.
 func (tx *Tx) ForShare(sql string) string { return sql + tx.db.dialect.forShare }
 
-// ForUpdate makes a SELECT lock the rows it finds, so that it sees their last state and nobody else
-// changes them before the transaction ends.
+// ForUpdate makes a SELECT lock the rows it finds. The SELECT sees their latest state, and no one
+// else changes them before the transaction ends.
 func (tx *Tx) ForUpdate(sql string) string { return sql + tx.db.dialect.forUpdate }
 
 // SkipLocked is ForUpdate for work that several nodes share: it leaves out rows that another

@@ -2,7 +2,7 @@ package db
 
 import "bursar/internal/db/sqlite"
 
-// Embedded returns the engine of a store in a folder, and nil for one in PostgreSQL.
+// Embedded returns the SQLite engine of the store, or nil if the store is in PostgreSQL.
 func (d *DB) Embedded() *sqlite.Engine {
 	e := d.engine
 	if traced, ok := e.(tracedEngine); ok {

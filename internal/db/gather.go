@@ -11,28 +11,28 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// Gather carries out mutations that change the same row, such as payouts of one account, together:
-// those that wait for the row share one transaction, and the caller's function can change the row
-// once for all of them. Otherwise each would wait on PostgreSQL until the one before has released
+// Gather runs mutations that change the same row, such as payouts of one account, together. Those
+// that wait for the row share one transaction, in which the caller's function can change the row
+// once for all of them. Otherwise, on PostgreSQL, each would wait until the one before has released
 // the row, which is after its commit.
 //
-// The first mutation of a key runs at once, alone. Those that come meanwhile wait, and run together
-// when it is done. So nobody waits who would not have waited for the row anyway.
+// The first mutation of a key runs at once, alone. Those that arrive meanwhile wait, and run
+// together when it is done. So a mutation waits only if it would have waited for the row anyway.
 type Gather[In, Out any] struct {
 	db  *DB
 	run func(tx *Tx, list []Ask[In]) ([]Result[Out], error)
 
 	mu      sync.Mutex
-	waiting map[string][]*gathered[In, Out] // by key; a key is there while somebody runs for it
+	waiting map[string][]*gathered[In, Out] // by key; a key is present while a goroutine runs its mutations
 }
 
-// Ask is a mutation that somebody asks for.
+// Ask is a mutation that a caller has requested.
 type Ask[In any] struct {
 	By Caller
 	In In
 }
 
-// Result is what became of a mutation. If Err is a fault, it changed nothing, and the others of the
+// Result is the outcome of a mutation. If Err is a fault, it changed nothing, and the others of the
 // transaction are not affected.
 type Result[Out any] struct {
 	Out   Out
@@ -40,9 +40,9 @@ type Result[Out any] struct {
 	Err   error
 }
 
-// NewGather makes a Gather of a function that carries out several mutations of one key in a
-// transaction, in the order given, and returns a result for each. Like the function of Write it may
-// run more than once, and must have no effects other than through tx.
+// NewGather returns a Gather. run carries out several mutations of one key in a transaction, in the
+// order given, and returns a result for each. Like the function of Write it may run more than once,
+// and must have no effects other than through tx.
 func NewGather[In, Out any](d *DB, run func(tx *Tx, list []Ask[In]) ([]Result[Out], error)) *Gather[In, Out] {
 	return &Gather[In, Out]{db: d, run: run, waiting: map[string][]*gathered[In, Out]{}}
 }
@@ -55,12 +55,12 @@ const (
 	gatherTimeout = time.Minute
 )
 
-// gathered is a mutation that waits.
+// gathered is a mutation in the queue.
 type gathered[In, Out any] struct {
 	Ask[In]
 	ctx   context.Context
 	done  chan struct{}
-	alone bool // it has to run alone; nothing of it has happened, or trials has what may have
+	alone bool // it has to run alone: nothing of it has happened, or trials has the attempts that may have been committed
 	out   Out
 	event audit.Event
 	err   error
@@ -75,7 +75,7 @@ func (g *Gather[In, Out]) Waiting(key string) int {
 	return len(g.waiting[key])
 }
 
-// Write is the function Write for a mutation of the row that key stands for.
+// Write is the function Write for a mutation of the row that key identifies.
 func (g *Gather[In, Out]) Write(ctx context.Context, key string, by Caller, in In) (Out, error) {
 	m := &gathered[In, Out]{Ask: Ask[In]{by, in}, ctx: ctx, done: make(chan struct{})}
 	g.mu.Lock()
@@ -111,8 +111,8 @@ func (g *Gather[In, Out]) writeAlone(m *gathered[In, Out]) (Out, error) {
 	})
 }
 
-// pass lets those run who wait for a key. Its caller has waited for its own mutation alone, and must
-// not wait for theirs.
+// pass starts the mutations that wait for a key. Its caller has waited for its own mutation only,
+// and must not wait for theirs.
 func (g *Gather[In, Out]) pass(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -134,7 +134,8 @@ func (g *Gather[In, Out]) pass(key string) {
 	}()
 }
 
-// next returns those who run next. If there are none, it forgets the key and returns nil.
+// next returns the mutations that run next. If there are none, it removes the key and
+// returns nil.
 func (g *Gather[In, Out]) next(key string) []*gathered[In, Out] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -149,8 +150,8 @@ func (g *Gather[In, Out]) next(key string) []*gathered[In, Out] {
 }
 
 // writeTogether carries out mutations in one transaction, and sets the result of each. If the store
-// refuses the transaction, nothing of it has happened: then each runs alone, so that only those fail
-// that are to blame. If its outcome is unknown, each finds out what became of it. After any other
+// refuses the transaction, nothing of it has happened. Then each mutation runs alone, so that only
+// the faulty ones fail. If the outcome is unknown, each mutation looks up its own. After any other
 // error they all get that error.
 func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), gatherTimeout) // the end of one caller must not end the others
@@ -187,7 +188,8 @@ func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
 			r := results[i]
 			switch {
 			case isAnswer(r.Err):
-				// On PostgreSQL it may have been refused because it succeeded before: alone, its key is looked up.
+				// On PostgreSQL it may have been refused because it succeeded before. When it runs alone, its key
+				// is looked up.
 				m.err, m.alone = r.Err, m.By.IdempotencyKey != nil && g.db.dialect.detectReuseOnInsert
 				continue
 			case r.Err != nil:
@@ -209,7 +211,7 @@ func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
 	case err != nil:
 		unknown := errors.Is(err, ErrUnknown)
 		for _, m := range list {
-			if unknown && isAnswer(m.err) { // by what the others may not have changed
+			if unknown && isAnswer(m.err) { // by changes of the others that may not be committed
 				m.err, m.alone = nil, true
 				continue
 			}

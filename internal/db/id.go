@@ -10,8 +10,8 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// idSource makes 128-bit values that only grow: 48 bits of milliseconds, 16 bits
-// that count within a millisecond, and 64 random bits.
+// idSource generates increasing 128-bit values: 48 bits of milliseconds, 16 bits that
+// count within a millisecond, and 64 random bits.
 type idSource struct {
 	clock func() time.Time
 	mu    sync.Mutex
@@ -29,8 +29,8 @@ func (s *idSource) next(prefix string) (id string, at int64) {
 // creation, so a range of time is a range of ids.
 func FirstID(prefix string, at int64) string { return encodeID(prefix, uint64(at)<<16, 0) }
 
-// DerivedID returns the id of something of a time that has none of its own: it follows from a text
-// that names the thing.
+// DerivedID returns an id for something that has a time but no id of its own. It is derived from a
+// text that names the thing.
 func DerivedID(prefix string, at int64, name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return encodeID(prefix, uint64(at)<<16|uint64(binary.BigEndian.Uint16(sum[:])), binary.BigEndian.Uint64(sum[8:]))
@@ -40,8 +40,7 @@ func encodeID(prefix string, hi, lo uint64) string {
 	return string(engine.AppendID(make([]byte, 0, len(prefix)+1+engine.IDDigits), prefix, hi, lo))
 }
 
-// draw returns a tick, which always grows even if the clock goes back, and random
-// bits.
+// draw returns random bits and a tick, which always grows even if the clock goes back.
 func (s *idSource) draw() (tick, random uint64) {
 	var bits [8]byte
 	rand.Read(bits[:]) // never fails: crypto/rand would end the program

@@ -7,13 +7,13 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// Tables that there are millions of rows of store an id as the 16 bytes that its
-// characters stand for: SQLite as a BLOB, PostgreSQL as a uuid. The prefix is the same in
-// the whole column and is not stored.
+// Tables with millions of rows store an id as the 16 bytes that its characters encode:
+// SQLite as a BLOB, PostgreSQL as a uuid. The prefix is the same in the whole column and
+// is not stored.
 
 // PackID returns the parameter of a statement that stands for an id. A text that is not
-// an id with that prefix becomes NULL, which no row equals: whoever asks for it is told
-// that there is no such thing. Only the spelling that NewID makes is an id.
+// an id with that prefix becomes NULL, which equals no row, so the query finds nothing.
+// Only the spelling that NewID produces is an id.
 func PackID(prefix, id string) any {
 	if packed, ok := engine.PackID(prefix, id); ok {
 		return packed
@@ -21,8 +21,8 @@ func PackID(prefix, id string) any {
 	return nil
 }
 
-// PackBelow returns the parameter for the upper bound of a list: an id, or the position
-// where a list begins that has the newest row first, which is above all ids.
+// PackBelow returns the parameter for the upper bound of a list: an id, or the start
+// position of a list with the newest row first, which is above all ids.
 func PackBelow(prefix, position string) any {
 	if packed, ok := engine.PackID(prefix, position); ok {
 		return packed
@@ -42,17 +42,17 @@ func NextID(prefix, id string) string {
 	return encodeID(prefix, hi+carry, lo)
 }
 
-// UnpackID returns the id that a column of a row holds.
+// UnpackID returns the id in a column of a row.
 func UnpackID(prefix string, r Rows, column int) string {
 	return string(AppendID(make([]byte, 0, len(prefix)+1+engine.IDDigits), prefix, r.Raw(column)))
 }
 
-// AppendID appends the id that is stored as these bytes.
+// AppendID appends the text of an id that is stored as these bytes.
 func AppendID(dst []byte, prefix string, stored []byte) []byte {
 	return engine.AppendID(dst, prefix, binary.BigEndian.Uint64(stored[:8]), binary.BigEndian.Uint64(stored[8:]))
 }
 
-// IDTime returns when an id was made, in milliseconds, and 0 for what is no id.
+// IDTime returns when an id was created, in milliseconds. It returns 0 if id is not an id.
 func IDTime(prefix, id string) int64 {
 	packed, _ := engine.PackID(prefix, id)
 	return int64(binary.BigEndian.Uint64(packed[:8]) >> 16)

@@ -24,33 +24,33 @@ import (
 // idempotencyLifetime is how long a stored answer can be replayed.
 const idempotencyLifetime = 24 * time.Hour
 
-// IdempotencyKey makes a mutation happen at most once: the answer is stored
-// with the mutation, and a repeated request gets the stored answer. Answers may
-// hold secrets, so each is encrypted with a key that is derived from the
-// caller's idempotency key, which is not stored, and from a secret of the vault,
-// because some callers use keys that can be guessed. The fingerprint of the request
-// is encrypted with it: by trying account numbers one could find the one that gives it.
+// IdempotencyKey makes a mutation happen at most once: the answer is stored with the
+// mutation, and a repeated request gets the stored answer. Answers may contain secrets,
+// so each is encrypted. The encryption key is derived from the caller's idempotency key,
+// which is not stored, and from a secret of the vault, since some callers' keys can be
+// guessed. The fingerprint of the request is encrypted too. Otherwise one could guess
+// account numbers and compare their fingerprints.
 type IdempotencyKey struct {
 	digest      string // of the caller and the key
 	id          string // of the record: the first half of the digest
 	fingerprint string // of the request
 	secrets     AnswerSecrets
 	secret      int64       // the id of the secret that seals now, 0 for none
-	own         []byte      // what the caller's key adds to the secret
+	own         []byte      // the part of the encryption key that comes from the caller's key
 	seal        cipher.AEAD // of both
 	encode      func(out any) (status int, body []byte, err error)
 	expired     bool // Lookup found an answer that is too old to be replayed
 }
 
-// AnswerSecrets returns a secret with which answers are kept, and its id; 0 is the one to
-// use now.
+// AnswerSecrets returns a secret that encrypts stored answers, and its id. Id 0 asks for
+// the current one.
 type AnswerSecrets func(ctx context.Context, id int64) (used int64, secret []byte, err error)
 
-// KeepAnswersWith sets where the secrets come from. Without it the caller's key is all that
-// an answer is encrypted with.
+// KeepAnswersWith sets the source of the secrets. Without it, answers are encrypted with
+// the caller's key alone.
 func (d *DB) KeepAnswersWith(secrets AnswerSecrets) { d.answers = secrets }
 
-// Replay is an error that carries the answer to the first request with the same
+// Replay is an error that contains the answer to the first request with the same
 // idempotency key.
 type Replay struct {
 	Status int
@@ -59,8 +59,8 @@ type Replay struct {
 
 func (*Replay) Error() string { return "answered before" }
 
-// NewIdempotencyKey binds a caller's key to one request. encode makes the bytes
-// of the answer that are stored, which are the bytes that are sent.
+// NewIdempotencyKey binds a caller's key to one request. encode returns the bytes of the
+// answer, which are stored and sent.
 func (d *DB) NewIdempotencyKey(ctx context.Context, caller, key string, request []byte, encode func(out any) (int, []byte, error)) (*IdempotencyKey, error) {
 	whole := hex.EncodeToString(digest("id", caller, key))
 	k := &IdempotencyKey{
@@ -82,7 +82,7 @@ func (d *DB) NewIdempotencyKey(ctx context.Context, caller, key string, request 
 	return k, err
 }
 
-// answerSeal makes the cipher of an answer.
+// answerSeal returns the cipher of an answer.
 func answerSeal(secret, own []byte) (cipher.AEAD, error) {
 	key := own
 	if secret != nil {
@@ -100,9 +100,9 @@ func answerSeal(secret, own []byte) (cipher.AEAD, error) {
 	return nil, fmt.Errorf("derive the key of an idempotency record: %w", err)
 }
 
-// storedDigits is how much of a digest is stored. 128 bits are enough: nobody can find
-// a key with the id of somebody else's, and callers who search for two requests with the same
-// fingerprint only deceive themselves.
+// storedDigits is how many hexadecimal digits of a digest are stored. 128 bits are enough: no
+// one can find a key with the id of another caller's key. Callers who search for two requests
+// with the same fingerprint only deceive themselves.
 const storedDigits = 32
 
 func digest[T ~string | ~[]byte](use, caller string, text T) []byte {
@@ -160,7 +160,7 @@ func (d *DB) Answered(ctx context.Context, k *IdempotencyKey) error {
 }
 
 // confirmReplay returns err. If that is a stored answer, it first waits until synchronous standbys
-// have it: an answer that this server alone has is lost if one of them is promoted.
+// have it. An answer that only this server has is lost if a standby is promoted.
 func (d *DB) confirmReplay(ctx context.Context, err error) error {
 	var replay *Replay
 	if d.dialect.awaitStandby == "" || !errors.As(err, &replay) {
@@ -172,7 +172,7 @@ func (d *DB) confirmReplay(ctx context.Context, err error) error {
 	return err
 }
 
-// open decrypts an answer. The id of its secret stands before it.
+// open decrypts an answer. The id of its secret precedes it.
 func (k *IdempotencyKey) open(answer string) ([]byte, error) {
 	seal, text := k.seal, answer
 	if before, after, ok := strings.Cut(answer, " "); ok {
@@ -242,10 +242,10 @@ const (
 	answerValues = `($1, $2, $3, $4)`
 )
 
-// DeleteExpiredIdempotencyKeys deletes some of the idempotency records that are
-// too old to be replayed. There is no index on their age. Ids are hashes and so
-// spread evenly: each call scans one of 1440 ranges of ids, and a caller that
-// comes every minute covers all of them in a day.
+// DeleteExpiredIdempotencyKeys deletes some of the idempotency records that are too old
+// to be replayed. There is no index on their age. Ids are hashes and so spread evenly.
+// Each call scans one of 1440 ranges of ids, so a call every minute covers all of them in
+// a day.
 func (tx *Tx) DeleteExpiredIdempotencyKeys() error {
 	const ranges = 24 * 60
 	bound := func(n uint64) string {

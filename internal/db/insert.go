@@ -9,7 +9,7 @@ import (
 // 1,900 parameters; SQLite allows 32,766.
 const maxPiece = 64
 
-// Pieces cuts a list for statements whose text depends on how many values they have. Each length is
+// Pieces splits a list for statements whose text depends on the number of values. Each length is
 // another statement to prepare, so there are only a few: 64, 32, 16, and so on down to 1.
 func Pieces[T any](list []T) iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
@@ -24,8 +24,8 @@ func Pieces[T any](list []T) iter.Seq[[]T] {
 }
 
 // InsertRows inserts rows, many by one statement, which costs PostgreSQL and the driver far less than
-// a statement for each. into is the text before the values, row the values of one row in parentheses,
-// in which $1 is the first value of the row; it has no other dollar signs.
+// a statement for each. into is the text before the values. row is the values of one row in
+// parentheses, in which $1 is the first value of the row; it has no other dollar signs.
 func (tx *Tx) InsertRows(into, row string, rows [][]any) error {
 	for piece := range Pieces(rows) {
 		if err := tx.insert(into, row, piece); err != nil {
@@ -51,7 +51,7 @@ func (tx *Tx) insert(into, row string, rows [][]any) error {
 	return tx.Exec(string(text), args...)
 }
 
-// renumbered appends a text whose parameters have numbers that are higher by so many.
+// renumbered appends text with by added to the numbers of its parameters.
 func renumbered(to []byte, text string, by int) []byte {
 	for i := 0; i < len(text); {
 		to = append(to, text[i])

@@ -11,15 +11,15 @@ import (
 	"sync"
 )
 
-// Integrity is the key that authenticates rows on which money depends, with a record of what the ledger had before the key was
-// made. A row that was written without the program, by SQL alone, has no valid code.
+// Integrity is the key that authenticates rows on which money depends. It records the state of the ledger at the creation of
+// the key. A row that was written by SQL alone, without the program, has no valid code.
 type Integrity struct {
 	Key    []byte `json:"key"`
-	Since  int64  `json:"since"`  // when the key was made
-	Count  int64  `json:"count"`  // ledger transactions that this key has not authenticated, at that time
+	Since  int64  `json:"since"`  // when the key was created
+	Count  int64  `json:"count"`  // ledger transactions at that time, which this key has not authenticated
 	Digest []byte `json:"digest"` // of those
 
-	id     []byte     // names the key
+	id     []byte     // identifies the key
 	hashes *sync.Pool // of hashers
 }
 
@@ -32,7 +32,7 @@ func NewIntegrity(now int64) *Integrity {
 }
 
 const (
-	macKeyID  = 4 // bytes that name the key of a code
+	macKeyID  = 4 // bytes that identify the key of a code
 	macLength = macKeyID + 16
 )
 
@@ -42,10 +42,10 @@ func (d *DB) SetIntegrity(i Integrity) {
 	d.integrity.Store(&i)
 }
 
-// Integrity returns the key, nil if none is loaded.
+// Integrity returns the key, or nil if none is loaded.
 func (d *DB) Integrity() *Integrity { return d.integrity.Load() }
 
-// Integrity returns the key of the store, nil if none is loaded.
+// Integrity returns the key of the store, or nil if none is loaded.
 func (tx *Tx) Integrity() *Integrity { return tx.db.Integrity() }
 
 // MAC returns the code of fields, which are strings, integers, booleans and bytes. The purpose keeps codes of different kinds of
@@ -73,7 +73,7 @@ func (i *Integrity) MAC(purpose string, fields ...any) []byte {
 				text[len(text)-1] = 't'
 			}
 		default:
-			panic(fmt.Sprintf("a MAC of a %T", field)) // only the source decides that
+			panic(fmt.Sprintf("a MAC of a %T", field)) // only the source code decides the type
 		}
 	}
 	h.text = text
@@ -82,14 +82,14 @@ func (i *Integrity) MAC(purpose string, fields ...any) []byte {
 	return append(append(make([]byte, 0, macLength), i.id...), h.Sum(h.sum[:0])[:macLength-macKeyID]...)
 }
 
-// hasher is a keyed hash with its memory, for one code after the other.
+// hasher is a keyed hash with its memory. It computes one code at a time.
 type hasher struct {
 	hash.Hash
 	text []byte
 	sum  [sha256.Size]byte
 }
 
-// appendText appends a text with its length, so that no two lists of fields look the same.
+// appendText appends a text with its length, so that no two lists of fields have the same encoding.
 func appendText(to []byte, text string) []byte {
 	return append(binary.AppendUvarint(to, uint64(len(text))), text...)
 }
@@ -99,7 +99,8 @@ func (i *Integrity) keyID() []byte {
 	return sum[:macKeyID]
 }
 
-// Names reports whether a code names this key, which says nothing about its validity.
+// Names reports whether a code was computed with this key, by the key id in it. The code
+// may still be invalid.
 func (i *Integrity) Names(mac []byte) bool {
 	return i != nil && len(mac) == macLength && bytes.HasPrefix(mac, i.id)
 }

@@ -5,6 +5,6 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// MatchKey returns the parameter for what an entry is found by: its e-mail address or its phone
-// number; NULL if it has none.
+// MatchKey returns the parameter for the key by which an entry is found, its e-mail address or
+// phone number; NULL if it has none.
 func MatchKey(kind string, fields api.Fields) any { return NullText(engine.MatchKey(kind, fields)) }

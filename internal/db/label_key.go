@@ -7,13 +7,13 @@ import (
 	"golang.org/x/text/language"
 )
 
-// maxLabelKey bounds what an index holds of a label. What two long labels have in common up to
-// there is some eighty letters; the rest does not count.
+// maxLabelKey bounds the sort key of a label in an index. It covers some eighty letters; the
+// rest of a longer label does not affect the order.
 const maxLabelKey = 255
 
-// labelKeys computes the keys that labels are sorted by.
+// labelKeys computes the sort keys of labels.
 type labelKeys struct {
-	idle sync.Pool // of *collator: making one takes seven times as long as using it
+	idle sync.Pool // of *collator: creating one takes seven times as long as using it
 }
 
 // collator has memory that only one goroutine can use.
@@ -22,8 +22,8 @@ type collator struct {
 	buffer collate.Buffer
 }
 
-// of returns bytes that sort as people expect the label to, in any script: by the root order
-// of the Unicode Collation Algorithm.
+// of returns the sort key of a label in the root order of the Unicode Collation Algorithm,
+// which suits any script.
 func (k *labelKeys) of(label string) []byte {
 	c, ok := k.idle.Get().(*collator)
 	if !ok {
@@ -35,5 +35,5 @@ func (k *labelKeys) of(label string) []byte {
 	return append([]byte{}, key[:min(len(key), maxLabelKey)]...)
 }
 
-// LabelKey returns what an entry with this label is sorted by.
+// LabelKey returns the sort key of an entry with this label.
 func (tx *Tx) LabelKey(label string) []byte { return tx.db.labels.of(label) }

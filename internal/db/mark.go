@@ -11,17 +11,17 @@ import (
 const (
 	// Incomplete is a store that is being filled, or whose filling was interrupted.
 	Incomplete = "incomplete"
-	// Moved is a store whose place another has taken, which the value of the mark names.
+	// Moved is a store that another store has replaced. The value of the mark names the other.
 	Moved = "moved"
 )
 
-// Mark is what is true of this copy of the store alone.
+// Mark is a property of this copy of the store alone.
 type Mark struct {
 	Name, Value string
 	Since       int64
 }
 
-// ErrMarked is that a store must not be used.
+// ErrMarked is returned by Open for a store that has a mark.
 var ErrMarked = errors.New("the store must not be used")
 
 // Mark returns the mark of the store. Its name is empty if there is none.
@@ -30,7 +30,7 @@ func (q Q) Mark() (m Mark, err error) {
 	return m, err
 }
 
-// SetMark marks the store in place of an earlier mark.
+// SetMark sets the mark of the store and replaces an earlier one.
 func (b *Bulk) SetMark(name, value string) error {
 	if err := b.ClearMark(); err != nil {
 		return err
@@ -38,9 +38,9 @@ func (b *Bulk) SetMark(name, value string) error {
 	return b.Exec(`INSERT INTO store_mark (name, value, since) VALUES ($1, $2, $3)`, name, value, b.db.Now())
 }
 
-// Retire marks the store as moved. A process that has it open still, such as a node that lost its
-// connection while others were asked to stop, can change nothing from then on: it would send payouts
-// that the other store sends, too.
+// Retire marks the store as moved. After that, a process that still has it open can change nothing.
+// An example is a node that had lost its connection when the others were stopped. Otherwise it would
+// send payouts that the other store also sends.
 func (b *Bulk) Retire(to string) error {
 	if err := b.SetMark(Moved, to); err != nil {
 		return err
@@ -51,15 +51,15 @@ func (b *Bulk) Retire(to string) error {
 	return nil
 }
 
-// ClearMark lets everybody use the store.
+// ClearMark removes the mark, so that the store can be opened.
 func (b *Bulk) ClearMark() error { return b.Exec(clearMark) }
 
-// ClearMark lets everybody use the store.
+// ClearMark removes the mark, so that the store can be opened.
 func (tx *Tx) ClearMark() error { return tx.Exec(clearMark) }
 
 const clearMark = `DELETE FROM store_mark`
 
-// refuseMarked says why a store must not be used.
+// refuseMarked returns why the store must not be used, or nil.
 func (d *DB) refuseMarked(ctx context.Context) error {
 	var m Mark
 	err := d.Read(ctx, func(q Q) (err error) {

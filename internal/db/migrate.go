@@ -45,13 +45,13 @@ func (c Config) LastMigration() (string, error) {
 	return max(all[len(all)-1].Name, more[len(more)-1].Name), nil
 }
 
-// ErrNoStore is that nobody has made a store in a database yet.
+// ErrNoStore is returned for a database that contains no store.
 var ErrNoStore = errors.New("there is no store: it has no tables of Bursar")
 
-// ErrEarlierBuild is for a store that was made before the schema had its first version.
+// ErrEarlierBuild is returned for a store of a build before the first version of the schema.
 var ErrEarlierBuild = engine.ErrEarlierBuild
 
-// checkSchema refuses a store that Migrate would change, or refuse.
+// checkSchema refuses a store that Migrate would change or refuse.
 func (d *DB) checkSchema(ctx context.Context, all []engine.Migration) error {
 	isStore := false
 	var applied []string
@@ -84,7 +84,7 @@ func (d *DB) checkSchema(ctx context.Context, all []engine.Migration) error {
 }
 
 // migrations lists the migrations of an engine in order. A file NNNN_name.sql is for both engines, and NNNN_name.ENGINE.sql for one.
-// Where there are both, they are one migration, and that of the engine comes last.
+// If both exist, they are one migration, and the file of the engine comes last.
 func (d dialect) migrations(files fs.FS) (list []engine.Migration, err error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {

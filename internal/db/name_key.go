@@ -11,13 +11,14 @@ import (
 	"bursar/api"
 )
 
-// maxNameKey bounds what an index holds of a name, in bytes. Longer names that agree up to there
-// are shown to a person, who sees whether they are the same.
+// maxNameKey bounds the key of a name in an index, in bytes. Longer names that agree up to there
+// are shown to a person, who decides whether they are the same.
 const maxNameKey = 200
 
-// NameKey returns the parameter for the name by which two entries may be the same: its words
-// without regard to their order, case, accents and punctuation; NULL if there is none. What an
-// entry is called by its e-mail address or phone number is no name. label is one that was sent.
+// NameKey returns the parameter for the name by which two entries may be duplicates: its words
+// without regard to their order, case, accents and punctuation. It is NULL if there is none. A
+// label that was derived from an e-mail address or phone number is not a name. label is the
+// label of the request.
 func NameKey(name, label string, fields api.Fields) any {
 	for _, one := range []string{name, fields.Text(api.FieldName), fields.Text(api.FieldFirstName) + " " + fields.Text(api.FieldLastName), label} {
 		if key := foldedName(one); key != "" {
@@ -30,7 +31,7 @@ func NameKey(name, label string, fields api.Fields) any {
 func foldedName(name string) string {
 	folded := cases.Fold().String(norm.NFKD.String(name))
 	words := strings.FieldsFunc(strings.Map(func(r rune) rune {
-		if unicode.IsMark(r) || r == '\'' || r == '’' { // O'Neill is ONeill
+		if unicode.IsMark(r) || r == '\'' || r == '’' { // O'Neill becomes ONeill
 			return -1
 		}
 		return r

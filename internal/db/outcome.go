@@ -12,21 +12,21 @@ import (
 )
 
 var (
-	// ErrAway is what a read or write gets if the store cannot be reached for too long. Nothing of it
+	// ErrAway is returned by a read or write if the store cannot be reached for too long. None of it
 	// has happened.
 	ErrAway = engine.ErrAway
-	// ErrUnknown is what a write gets if its outcome is unknown, and nobody could find it out in time.
+	// ErrUnknown is returned by a write whose outcome is unknown and could not be determined in time.
 	ErrUnknown = engine.ErrUnknown
 )
 
-// outcomeTimeout bounds how long a write is looked for whose outcome is unknown.
+// outcomeTimeout bounds how long the outcome of a write is looked up.
 const outcomeTimeout = 10 * time.Second
 
-// outcomePause is how long to wait before looking again.
+// outcomePause is how long to wait before the next lookup.
 const outcomePause = 100 * time.Millisecond
 
-// auditID is the id of an audit row. The row has the time that is in its id. A span of time is
-// therefore a span of ids, and needs no index of its own.
+// auditID is the id of an audit row. The row's time is part of its id, so a span of time is a
+// span of ids and needs no index of its own.
 type auditID struct {
 	text string
 	at   int64
@@ -37,17 +37,17 @@ func (d *DB) newAuditID() auditID {
 	return auditID{id, at}
 }
 
-// firstRow is the first audit row of a mutation. All attempts at the mutation have the same id for
-// it, so that no more than one of them can be committed, and each a salt of its own, which tells
-// which of them it was.
+// firstRow is the first audit row of a mutation. All attempts at the mutation use the same id for
+// it, so that at most one of them can be committed. Each attempt has its own salt, which
+// identifies the committed one.
 type firstRow struct {
 	id        auditID
-	workspace string   // whose row it is; ids are unique in a workspace, and outside of all
+	workspace string   // to which the row belongs; ids are unique within a workspace, and among rows without one
 	salt      [16]byte // of the latest attempt
 	written   bool     // the latest attempt has such a row
 }
 
-// use makes it the row of another attempt. The id is for the first one.
+// use makes it the row of another attempt. Only the first attempt takes the id from the argument.
 func (r *firstRow) use(id auditID, salt [16]byte, workspace string) (auditID, error) {
 	switch {
 	case r.id.text == "":
@@ -75,7 +75,7 @@ func (t *trials[T]) add(out T, event audit.Event) {
 	t.all = append(t.all, trial[T]{t.row.salt, out, event})
 }
 
-// find returns the attempt that was committed, nil if none was.
+// find returns the attempt that was committed, or nil if none was.
 func (t *trials[T]) find(ctx context.Context, d *DB) (*trial[T], error) {
 	if len(t.all) == 0 {
 		return nil, nil
@@ -91,8 +91,8 @@ func (t *trials[T]) find(ctx context.Context, d *DB) (*trial[T], error) {
 			return err
 		}
 		salt = list[0]
-		// What this server has committed counts only once its standby has it as well. The commit of
-		// this transaction waits for that, if it writes anything.
+		// A commit on this server counts only once its standby has it as well. The commit of this
+		// transaction waits for that, if it writes anything.
 		return tx.Exec(d.dialect.awaitStandby)
 	})
 	if err != nil || salt == nil {
@@ -106,7 +106,7 @@ func (t *trials[T]) find(ctx context.Context, d *DB) (*trial[T], error) {
 	return nil, fmt.Errorf("the audit row %s is of no attempt at the mutation", t.row.id.text)
 }
 
-// write is Write for a mutation at which attempts may have been made already.
+// write is Write for a mutation that may already have been attempted.
 func write[T any](ctx context.Context, d *DB, by Caller, t *trials[T], fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
 	var none T
 	if by.Type != audit.System {
@@ -147,8 +147,8 @@ func write[T any](ctx context.Context, d *DB, by Caller, t *trials[T], fn func(t
 		if errors.As(err, &replay) {
 			return none, err
 		}
-		// An earlier attempt may have been committed meanwhile, and be the reason why this one failed.
-		// If it was not, it may still be, so the failure is no answer.
+		// An earlier attempt may have been committed meanwhile and cause this failure. Even if it was
+		// not, it may still be, so the failure is not an answer.
 		found, lost := t.find(ctx, d)
 		if found != nil {
 			return found.out, d.committed(found.event)
@@ -157,7 +157,7 @@ func write[T any](ctx context.Context, d *DB, by Caller, t *trials[T], fn func(t
 	}
 }
 
-// committed does what follows a commit on this node.
+// committed updates this node after a commit.
 func (d *DB) committed(event audit.Event) error {
 	if event.ChangesAccess() {
 		d.epoch.Bump()
@@ -165,8 +165,8 @@ func (d *DB) committed(event audit.Event) error {
 	return nil
 }
 
-// unresolved hides what err is: whoever sees a unique violation in it would take it that nothing has
-// happened, and try again.
+// unresolved hides the cause of err. A caller that finds a unique violation in it would assume that
+// nothing has happened, and try again.
 func unresolved(err error) error {
 	return fmt.Errorf("%w, and it could not be found out: %v", ErrUnknown, err)
 }

@@ -34,7 +34,7 @@ func (q Q) Each(fn func(r Rows) error, sql string, args ...any) error {
 	return nil
 }
 
-// Row is a query of which only the first row is wanted.
+// Row is a query of which only the first row is read.
 type Row struct {
 	q    Q
 	sql  string
@@ -57,8 +57,7 @@ func (r Row) Scan(dest ...any) (found bool, err error) {
 	return found && err == nil, err
 }
 
-// Collect returns what fn makes of every row. Without rows the slice is empty,
-// not nil.
+// Collect returns the result of fn for every row. Without rows the slice is empty, not nil.
 func Collect[T any](q Q, fn func(r Rows) T, sql string, args ...any) ([]T, error) {
 	all := []T{}
 	err := q.Each(func(r Rows) error {
@@ -88,7 +87,7 @@ func scan(rows Rows, dest []any) error {
 	return nil
 }
 
-// Tx also runs statements that change the store. Only Write makes one.
+// Tx also runs statements that change the store. Only Write creates one.
 type Tx struct {
 	Q
 	db *DB

@@ -11,29 +11,29 @@ import (
 // so that other writes do not wait long for the transaction.
 const AuditBatch = 500
 
-// auditOrder is how an engine tells in which order the rows of the audit log were
+// auditOrder is how an engine determines the order in which rows of the audit log were
 // committed. Each row sorts by a number and then by its id.
 type auditOrder struct {
-	// state reads audit_sequence. Its last column says whether the number of the row that was
-	// sequenced last no longer means what it meant then.
+	// state reads audit_sequence. Its last column reports whether the number of the last
+	// sequenced row has lost its meaning.
 	state string
-	// next reads the rows that follow a number and an id, and that no row can come before
-	// any more.
+	// next reads the rows that follow a number and an id and that no later commit can precede.
 	next string
 	// find reads the row with an id, by an index.
 	find string
 	// placed reads the rows that follow a position. A row is found by its workspace and its
 	// id, or by its id among those of no workspace: there is no index of all ids.
 	placed string
-	// skipped reads the rows that have no place although rows after them have. It does not ask
+	// skipped reads the rows that have no place although later rows have one. It does not read
 	// audit_sequence, which a forger can change as well.
 	skipped string
-	// renumber repairs what state found to be wrong in the state, and returns rows that have
-	// no place and that next would not return.
+	// renumber repairs the state if the state query reports lost numbers. It returns rows
+	// that have no place and that next would not return.
 	renumber func(tx *Tx, s *AuditState) ([]AuditRow, error)
 }
 
-// Rows of SQLite have the order in which they were inserted, because there is one writer.
+// sqliteAuditOrder returns the order of SQLite. Its rows have the order in which they
+// were inserted, because there is one writer.
 func sqliteAuditOrder() auditOrder {
 	return auditOrder{
 		state: `SELECT size, sorts_as, audit_id, lease_holder, lease_until,
@@ -41,7 +41,7 @@ func sqliteAuditOrder() auditOrder {
 			FROM audit_sequence s`,
 		next: `SELECT rowid, id, workspace_number, organization_id FROM audit_log
 			WHERE rowid > $1 AND id <> $2 ORDER BY rowid LIMIT 500`,
-		// The table has no index of ids alone, but places have.
+		// The table has no index of ids alone, but the table of places has.
 		find: `SELECT rowid, id, workspace_number, organization_id FROM audit_log WHERE id = $1 AND rowid > (SELECT sorts_as FROM audit_sequence)
 			UNION ALL SELECT 0, p.audit_id, s.workspace_number, s.organization_id FROM audit_place p JOIN audit_stream s ON s.number = p.stream WHERE p.audit_id = $1`,
 		placed: `SELECT p.position, p.stream, p.seq, p.audit_id, coalesce(a.entry, o.entry), coalesce(a.personal, o.personal), coalesce(a.salt, o.salt), coalesce(a.erased, o.erased)
@@ -56,8 +56,8 @@ func sqliteAuditOrder() auditOrder {
 	}
 }
 
-// renumberSQLite finds the row that was sequenced last. VACUUM may have given new
-// numbers to all rows, but it keeps their order.
+// renumberSQLite finds the last sequenced row. VACUUM may have given new numbers to all
+// rows, but it keeps their order.
 func renumberSQLite(tx *Tx, s *AuditState) ([]AuditRow, error) {
 	found, err := tx.Row(`SELECT rowid FROM audit_log WHERE id = $1`, s.last.ID).Scan(&s.last.sortsAs)
 	if err != nil {
@@ -69,9 +69,9 @@ func renumberSQLite(tx *Tx, s *AuditState) ([]AuditRow, error) {
 	return nil, nil
 }
 
-// Rows of PostgreSQL are sorted by the number of their transaction. They are final once
-// every transaction up to theirs has ended, which is what the oldest running transaction
-// (pg_snapshot_xmin) tells.
+// postgresAuditOrder returns the order of PostgreSQL. Its rows are sorted by the number
+// of their transaction. They are final once every transaction up to theirs has ended,
+// which the oldest running transaction (pg_snapshot_xmin) shows.
 func postgresAuditOrder() auditOrder {
 	return auditOrder{
 		state: `SELECT size, sorts_as, audit_id, lease_holder, lease_until,
@@ -81,7 +81,7 @@ func postgresAuditOrder() auditOrder {
 				xact < (SELECT xact_offset FROM audit_sequence) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
 			ORDER BY xact, id LIMIT 500`,
 		find: `SELECT xact, id, workspace_number, organization_id FROM audit_log WHERE id = $1`,
-		// The limits keep PostgreSQL from joining by reading the whole log.
+		// The limits keep PostgreSQL from a join that reads the whole log.
 		placed: `SELECT p.position, p.stream, p.seq, p.audit_id, coalesce(a.entry, o.entry), coalesce(a.personal, o.personal), coalesce(a.salt, o.salt), coalesce(a.erased, o.erased)
 			FROM (SELECT * FROM audit_place WHERE position > $1 ORDER BY position LIMIT 500) p
 			LEFT JOIN LATERAL (SELECT workspace_number FROM audit_stream WHERE number = p.stream LIMIT 1) s ON true
@@ -98,8 +98,8 @@ func postgresAuditOrder() auditOrder {
 }
 
 // renumberPostgres adds an offset to the numbers of transactions. A store that was restored
-// into another server goes on with numbers of transactions that are lower than those
-// in its rows, and new rows would sort before rows that have a place already.
+// into another server continues with lower transaction numbers than those in its rows.
+// Without the offset, new rows would sort before rows that have a place already.
 func renumberPostgres(tx *Tx, s *AuditState) ([]AuditRow, error) {
 	// The lock waits for writes that use the old offset.
 	if err := tx.Exec(`LOCK TABLE audit_log IN ACCESS EXCLUSIVE MODE`); err != nil {
@@ -113,7 +113,7 @@ func renumberPostgres(tx *Tx, s *AuditState) ([]AuditRow, error) {
 	if err := tx.Exec(`UPDATE audit_sequence SET xact_offset = $1`, offset); err != nil {
 		return nil, err
 	}
-	// A statement that defines something takes no parameters.
+	// A DDL statement takes no parameters.
 	if err := tx.Exec(fmt.Sprintf(`ALTER TABLE audit_log ALTER COLUMN xact SET DEFAULT pg_current_xact_id()::text::bigint + %d`, offset)); err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func auditRow(r Rows) AuditRow {
 	return row
 }
 
-// FindAuditRow finds a row of the audit log, wherever it belongs.
+// FindAuditRow finds a row of the audit log in any workspace, or in none.
 func (q Q) FindAuditRow(d *DB, id string) (row AuditRow, found bool, err error) {
 	err = q.Each(func(r Rows) error {
 		row, found = auditRow(r), true
@@ -146,7 +146,7 @@ func (q Q) FindAuditRow(d *DB, id string) (row AuditRow, found bool, err error) 
 	return row, found, err
 }
 
-// AuditState says how far the audit log has been sequenced.
+// AuditState is how far the audit log has been sequenced.
 type AuditState struct {
 	Size        int64 // how many rows have a place
 	LeaseHolder string
@@ -179,18 +179,18 @@ func (q Q) PlacedAudit(d *DB, after int64, fn func(r Rows) error) error {
 	return q.Each(fn, d.dialect.audit.placed, after)
 }
 
-// AuditSkipped returns the ids of rows that have no place although rows after them have, as
-// only rows can have that somebody has put between them.
+// AuditSkipped returns the ids of rows that have no place although later rows have one.
+// Only rows that were inserted out of order can be such.
 func (q Q) AuditSkipped(d *DB) ([]string, error) {
 	return Collect(q, func(r Rows) string { return UnpackID("aud", r, 0) }, d.dialect.audit.skipped)
 }
 
-// Renumbered reports whether the engine has given new numbers to what the rows are sorted
-// by, so that the rows that come next are not known before Renumber.
+// Renumbered reports whether the engine has renumbered the rows, so that the next rows
+// are not known before RenumberAudit.
 func (s AuditState) Renumbered() bool { return s.renumbered }
 
-// AdvanceAudit says that rows have got their places and renews the lease. It changes
-// nothing and returns false if somebody else did so since the state was read: this
+// AdvanceAudit records that rows have got their places and renews the lease. If another
+// node did so since the state was read, it changes nothing and returns false. This
 // comparison is all that keeps two nodes from giving the same places.
 func (tx *Tx) AdvanceAudit(s AuditState, rows []AuditRow, holder string, until int64) (bool, error) {
 	last := s.last
@@ -206,8 +206,8 @@ func (r AuditRow) after(other AuditRow) bool {
 	return cmp.Or(cmp.Compare(r.sortsAs, other.sortsAs), bytes.Compare(r.ID[:], other.ID[:])) > 0
 }
 
-// RenumberAudit repairs the numbers that rows are sorted by, in the state too, and returns
-// rows that have no place and that would never come next. AdvanceAudit stores the state.
+// RenumberAudit repairs the sort numbers of rows, in the state too. It returns rows that
+// have no place and that would never come next. AdvanceAudit stores the state.
 func (tx *Tx) RenumberAudit(s *AuditState) ([]AuditRow, error) {
 	return tx.db.dialect.audit.renumber(tx, s)
 }

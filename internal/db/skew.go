@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// skewTries is how often Skew asks for the time: the answer that came fastest is the most exact one.
+// skewTries is how often Skew reads the time. The fastest answer is the most exact.
 const skewTries = 3
 
-// Skew returns how far the clock of this node is ahead of the database's. It is 0 on SQLite, and if the store was
-// opened with a clock of its own.
+// Skew returns how far the clock of this node is ahead of the database's. It is 0 on SQLite, and if Config.Clock
+// was set.
 func (d *DB) Skew(ctx context.Context) (skew time.Duration, err error) {
 	if d.dialect.time == "" || d.ownClock {
 		return 0, nil
@@ -20,7 +20,7 @@ func (d *DB) Skew(ctx context.Context) (skew time.Duration, err error) {
 		var theirs int64
 		begun := d.clock()
 		err := d.Read(ctx, func(q Q) error {
-			begun = d.clock() // without the wait for a connection
+			begun = d.clock() // excludes the wait for a connection
 			_, err := q.Row(d.dialect.time).Scan(&theirs)
 			return err
 		})

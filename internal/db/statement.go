@@ -32,9 +32,9 @@ func (s *Statement) Add(text string, args ...any) {
 	}
 }
 
-// Limit ends the statement with a LIMIT of at least so many rows. It is part of the
-// text, because PostgreSQL assumes that a LIMIT parameter means a tenth of the
-// table. It is rounded up to a few values, so that there are few texts to prepare.
+// Limit ends the statement with a LIMIT of at least rows. It is part of the text, because
+// PostgreSQL assumes that a LIMIT parameter means a tenth of the table. It is rounded up
+// to a few values, so that there are few texts to prepare.
 func (s *Statement) Limit(rows int) {
 	for _, usual := range []int{26, 51, 101} {
 		if rows <= usual {
@@ -63,7 +63,7 @@ func Args[T any](list []T) []any {
 	return args
 }
 
-// AddList adds a list of values, of which there is at least one, and the parenthesis that ends it. It repeats the last value,
+// AddList adds a non-empty list of values and the closing parenthesis. It repeats the last value to round up the length,
 // because each number of values is another statement to prepare.
 func (s *Statement) AddList(begin string, values []any) {
 	size := 8

@@ -15,28 +15,28 @@ import (
 	"bursar/internal/fault"
 )
 
-// Caller is who asks for a mutation, and the idempotency key of the request, if
-// it has one.
+// Caller is the account that requests a mutation, and the idempotency key of the request,
+// if it has one.
 type Caller struct {
 	audit.Actor
 	IdempotencyKey *IdempotencyKey
-	// Behind are other accounts that had a part in what is written, such as that of the sender of a
-	// file whose import the caller has started. They are no second person for it either.
+	// Behind are other accounts that took part in the mutation, such as the sender of a file whose
+	// import the caller has started. They do not count as a second person either.
 	Behind []string
 }
 
-// Write runs fn in a transaction and commits its changes together with the
-// audit event (or events, see audit.All) that it returns and, if the request has an idempotency key, the
-// stored answer. Write returns only after all of it is on disk. fn may run more
-// than once, so it must have no effects other than through tx.
+// Write runs fn in a transaction and commits its changes together with the audit event (or
+// events, see audit.All) that it returns. If the request has an idempotency key, the stored
+// answer is part of the commit. Write returns only after all of it is on disk. fn may run
+// more than once, so it must have no effects other than through tx.
 //
 // If the outcome of a transaction is unknown, such as when the database was killed while it
-// committed, Write finds out what became of it, and carries the mutation out again if nothing did.
+// committed, Write looks it up. If nothing was committed, it carries out the mutation again.
 func Write[T any](ctx context.Context, d *DB, by Caller, fn func(tx *Tx) (T, audit.Event, error)) (T, error) {
 	return write(ctx, d, by, new(trials[T]), fn)
 }
 
-// writeOnce is Write for a mutation that is tried once, whatever becomes of it.
+// writeOnce is Write with a single attempt.
 func writeOnce[T any](ctx context.Context, d *DB, by Caller, row *firstRow, fn func(tx *Tx) (T, audit.Event, error)) (T, audit.Event, error) {
 	var out T
 	var event audit.Event
@@ -61,16 +61,16 @@ func writeOnce[T any](ctx context.Context, d *DB, by Caller, row *firstRow, fn f
 	}
 	err := d.engine.Write(ctx, attempt)
 	for retry := 0; retry < 2 && err != nil && ctx.Err() == nil && (lostKeyRace(err) || assumeNewKey && refused(err)); retry++ {
-		// The request may have failed because it succeeded before, or because another
-		// node has just carried it out. Look the key up this time, and replay that answer.
+		// The request may have failed because it succeeded before, or because another node
+		// has just carried it out. Look the key up this time, and replay the stored answer.
 		assumeNewKey = false
 		err = d.engine.Write(ctx, attempt)
 	}
 	return out, event, d.confirmReplay(ctx, err)
 }
 
-// finish keeps what belongs to every mutation for writeFinished: the answer, if the request has an
-// idempotency key, and the rows of the audit log, the first of which is named by row.
+// finish collects the rows of a mutation for writeFinished: the answer, if the request has an
+// idempotency key, and the rows of the audit log. The first of these has the id in row.
 func (tx *Tx) finish(by Caller, out any, event audit.Event, row *firstRow) error {
 	if err := by.IdempotencyKey.store(tx, out); err != nil {
 		return err
@@ -94,7 +94,8 @@ func (tx *Tx) finish(by Caller, out any, event audit.Event, row *firstRow) error
 	return nil
 }
 
-// writeFinished writes what finish has kept, for all mutations of the transaction together.
+// writeFinished writes the rows that finish has collected, for all mutations of the
+// transaction together.
 func (tx *Tx) writeFinished() error {
 	if err := tx.InsertRows(insertAnswer, answerValues, tx.answers); err != nil {
 		return fmt.Errorf("write the answers to idempotency keys: %w", err)
@@ -105,22 +106,22 @@ func (tx *Tx) writeFinished() error {
 	return nil
 }
 
-// isAnswer reports whether an error is what a caller is told, and no failure of the store.
+// isAnswer reports whether an error is an answer to the caller and not a failure of the store.
 func isAnswer(err error) bool {
 	var f *fault.Fault
 	var replay *Replay
 	return errors.As(err, &f) || errors.As(err, &replay)
 }
 
-// refused reports whether a rule rejected the mutation: one of a service, or a
-// constraint of the database. Other errors say that the store did not work.
+// refused reports whether a rule rejected the mutation: one of a service, or a constraint
+// of the database. Other errors mean that the store did not work.
 func refused(err error) bool {
 	var f *fault.Fault
 	return errors.As(err, &f) || IsUnique(err) || IsForeignKey(err)
 }
 
-// Record stores an event that belongs to no other change, such as a refusal, and
-// the answer that the caller gets, if the request has an idempotency key.
+// Record stores an event that belongs to no other change, such as a refusal. It also
+// stores the answer to the caller, if the request has an idempotency key.
 func Record(ctx context.Context, d *DB, by Caller, event audit.Event, answer any) error {
 	_, err := Write(ctx, d, by, func(*Tx) (any, audit.Event, error) { return answer, event, nil })
 	return err
@@ -131,13 +132,13 @@ const (
 	auditValues = `($1, (SELECT number FROM workspace WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 )
 
-// maxAuditText bounds each text of an audit row, in bytes. Some of them come from
-// requests that were refused, whose sender must not decide how large the log grows.
+// maxAuditText bounds each text of an audit row, in bytes. Some texts come from refused
+// requests, whose sender must not decide how large the log grows.
 const maxAuditText = 1000
 
-// capped returns a text that is too long for an audit row with an ellipsis at its end. It
-// replaces control characters, with which whoever made up the text could write what they
-// like on the terminal of whoever reads the log.
+// capped shortens a text that is too long for an audit row and appends an ellipsis. It
+// replaces control characters, which could manipulate the terminal of a person who reads
+// the log.
 func capped(text string) string {
 	const ellipsis = "…"
 	text = strings.Map(func(r rune) rune {
@@ -156,8 +157,8 @@ func capped(text string) string {
 	return text[:end] + ellipsis
 }
 
-// NewSalt returns what keeps anybody from guessing the personal part of an audit row by its
-// digest, which is all that stays of it when it is erased.
+// NewSalt returns a salt for the digest of the personal part of an audit row. Only the
+// digest stays after an erasure, and the salt keeps anyone from guessing the text by it.
 func NewSalt() [16]byte {
 	var salt [16]byte
 	_, _ = rand.Read(salt[:]) // it never fails

@@ -1,5 +1,5 @@
-// Package fault holds the one error type that callers of Bursar see, and the one table
-// from code to HTTP status.
+// Package fault contains the error type that callers of Bursar see, and the table from
+// code to HTTP status.
 package fault
 
 import (
@@ -26,7 +26,7 @@ const (
 	Internal            Code = "INTERNAL_ERROR"
 	Unavailable         Code = "UNAVAILABLE"
 	RecentLoginRequired Code = "RECENT_LOGIN_REQUIRED"
-	// SecondFactorRequired is for a person whose organization demands one.
+	// SecondFactorRequired is for a person whose organization requires a second factor.
 	SecondFactorRequired Code = "SECOND_FACTOR_REQUIRED"
 	// SecondPersonRequired is for a change that now waits for the approval of another person.
 	SecondPersonRequired Code = "SECOND_PERSON_REQUIRED"
@@ -43,31 +43,32 @@ const (
 	TagInUse       Code = "TAG_IN_USE"
 	TooMany        Code = "TOO_MANY"
 	AuditUnsigned  Code = "AUDIT_UNSIGNED"
-	// ExternalIDTaken is for an entry whose id in another system another entry has.
+	// ExternalIDTaken is for an entry whose external id belongs to another entry.
 	ExternalIDTaken Code = "EXTERNAL_ID_TAKEN"
 
-	// ApprovalDecided is for an approval that is no longer pending, and ApprovalChanged for
-	// one that is for something else than what was shown.
+	// ApprovalDecided is for an approval that is no longer pending. ApprovalChanged is for
+	// an approval that has changed since it was shown.
 	ApprovalDecided Code = "APPROVAL_DECIDED"
 	ApprovalChanged Code = "APPROVAL_CHANGED"
-	// DuplicateEntry is for a new entry that may be a double of another, where those are refused.
+	// DuplicateEntry is for a new entry that may be a duplicate, if duplicates are rejected.
 	DuplicateEntry Code = "DUPLICATE_ENTRY"
-	// EntryMerged is for an entry that was merged into another, which nobody can change any more.
+	// EntryMerged is for an entry that was merged into another and can no longer be changed.
 	EntryMerged Code = "ENTRY_MERGED"
-	// MergeChanged is for a merge that cannot be undone: what it made was changed since.
+	// MergeChanged is for a merge that cannot be undone, because its result was changed since.
 	MergeChanged Code = "MERGE_CHANGED"
-	// MergeFinal is for one that is too old to be undone.
+	// MergeFinal is for a merge that is too old to be undone.
 	MergeFinal Code = "MERGE_FINAL"
-	// MethodNotPayable is for a receiving method that is not active, still cools, or whose payee is gone.
+	// MethodNotPayable is for a receiving method that is not active, is still cooling, or whose payee is
+	// deleted.
 	MethodNotPayable Code = "METHOD_NOT_PAYABLE"
-	// PayoutState is for a payout that is in another state than what was asked for needs.
+	// PayoutState is for a request that the state of a payout does not allow.
 	PayoutState Code = "PAYOUT_STATE"
-	// ScreeningDenied is for a payout that the screening of the operator refuses.
+	// ScreeningDenied is for a payout that the operator's screening rejects.
 	ScreeningDenied Code = "SCREENING_DENIED"
-	// ImportNotHeld is for an import that was started, has ended or was given up.
+	// ImportNotHeld is for an import that was started, has ended or was discarded.
 	ImportNotHeld Code = "IMPORT_NOT_HELD"
 
-	// Those of payments. Most of them also say why a payout has failed.
+	// Codes of payments. Most of them also explain why a payout has failed.
 	InsufficientFunds  Code = "INSUFFICIENT_FUNDS"
 	AccountFrozen      Code = "ACCOUNT_FROZEN"
 	AmountBelowMinimum Code = "AMOUNT_BELOW_MINIMUM"
@@ -78,16 +79,16 @@ const (
 	BankUnavailable    Code = "BANK_UNAVAILABLE"
 	RailUnavailable    Code = "RAIL_UNAVAILABLE"
 	ProcessingFailed   Code = "PROCESSING_FAILED"
-	// AccountNotEmpty is for an account that has money and cannot be closed.
+	// AccountNotEmpty is for an account that cannot be closed because it has money.
 	AccountNotEmpty Code = "ACCOUNT_NOT_EMPTY"
-	// AccountGuarded is for a transfer by which money would come under weaker rules or limits.
+	// AccountGuarded is for a transfer that would move money under weaker rules or limits.
 	AccountGuarded Code = "ACCOUNT_GUARDED"
-	// LimitExceeded is for a payout above a limit that the workspace has set itself.
+	// LimitExceeded is for a payout above a limit that the workspace has set.
 	LimitExceeded Code = "LIMIT_EXCEEDED"
 )
 
-// Status is the table from code to HTTP status. A code that is not in it is a business
-// rule, which is a 422.
+// Status returns the HTTP status of a code. A code that is not in the table is a business
+// rule, with status 422.
 func (c Code) Status() int {
 	switch c {
 	case Validation, InvalidInstitution:
@@ -114,28 +115,29 @@ func (c Code) Status() int {
 	return http.StatusUnprocessableEntity
 }
 
-// Fault is an error for the caller: its message is sent as it is.
+// Fault is an error for the caller. Its message is sent unchanged.
 type Fault struct {
 	Code       Code
 	Message    string
 	Details    any
 	RetryAfter time.Duration
 
-	// Scope is the tenant in whose audit log a refusal is recorded or, with Outside, the one
-	// that the caller named.
+	// Scope is the tenant in whose audit log a refusal is recorded. With Outside, it is the
+	// tenant that the caller named.
 	Scope Scope
-	// Action and ResourceID are what a refusal is recorded as, where the route does not tell.
+	// Action and ResourceID are recorded for a refusal if the route does not determine them.
 	Action, ResourceID string
-	// Passing says that the reason may go away by itself, where the code alone does not show that.
+	// Passing means that the error is temporary, if the code alone does not show that.
 	Passing bool
-	// Outside says that the caller does not belong to what they asked for, or that there
-	// is no such thing. Only the operator reads of it.
+	// Outside means that the caller is not a member of the requested tenant, or that the
+	// resource does not exist. Only the operator can read the refusal.
 	Outside bool
 }
 
-// MayPass says whether the same request can succeed later without being changed. A failure of the
-// server, a rate limit, a key that is in use, a login that is too old or lacks a second factor, and
-// money, an account, a bank or a rail that is not there just now may all pass.
+// MayPass reports whether the same request can succeed later. Temporary errors are failures of the
+// server, rate limits, a key that is in use, and a login that is too old or lacks a second factor.
+// Others are insufficient money, a frozen account, a used-up limit, and a bank or a rail that is
+// unavailable.
 func (f *Fault) MayPass() bool {
 	switch f.Code {
 	case RateLimited, IdempotencyConflict, RecentLoginRequired, SecondFactorRequired,
@@ -155,20 +157,22 @@ func New(code Code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Missing is the answer for something that does not exist or that the caller may not
-// see: the caller must not be able to tell the two apart.
+// Missing returns the fault for a resource that does not exist or that the caller may not
+// see. The caller must not be able to distinguish the two.
 func Missing(what string) *Fault { return New(ResourceNotFound, "%s not found", what) }
 
-// Foreign is Missing for somebody who does not belong to the tenant of what they asked for,
-// whether or not that exists: the two do the same work, or the time would tell which it is.
+// Foreign is Missing for a caller who is not a member of the resource's tenant, whether or
+// not the resource exists. Both cases do the same work, because the response time would
+// reveal which it is.
 func Foreign(what string, named Scope) *Fault {
 	f := Missing(what)
 	f.Scope, f.Outside = named, true
 	return f
 }
 
-// Instead replaces a fault that has the code by another, and returns other errors as they
-// are. It forgets which tenant was looked up, since the caller may not have named it.
+// Instead replaces a fault with a code by another fault, and returns other errors
+// unchanged. It drops the tenant that was looked up, because the caller may not have
+// named it.
 func Instead(err error, code Code, other *Fault) error {
 	var f *Fault
 	if errors.As(err, &f) && f.Code == code {
@@ -179,7 +183,7 @@ func Instead(err error, code Code, other *Fault) error {
 	return err
 }
 
-// Denied is the answer to a member who lacks a permission.
+// Denied returns the fault for a member who lacks a permission.
 func Denied(permission string, scope Scope) *Fault {
 	return &Fault{
 		Code:    Forbidden,
@@ -189,12 +193,12 @@ func Denied(permission string, scope Scope) *Fault {
 	}
 }
 
-// PermissionDetails names the permission that a refused caller lacks.
+// PermissionDetails contains the permission that a refused caller lacks.
 type PermissionDetails struct {
 	Permission string `json:"permission"`
 }
 
-// Limited is the answer to a caller who has to wait.
+// Limited returns the fault for a caller who has to wait.
 func Limited(wait time.Duration) *Fault {
 	return &Fault{Code: RateLimited, Message: "too many requests", RetryAfter: wait}
 }

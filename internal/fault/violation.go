@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// Violation is one thing that is wrong with a request.
+// Violation is one error in a request.
 type Violation struct {
 	Field      string `json:"field"`
 	Constraint string `json:"constraint"`
 }
 
-// Violations collects everything that is wrong with a request, so that the caller can
-// fix it in one go. Only the first violation of a field is kept.
+// Violations collects all errors of a request, so that the caller can fix them at once.
+// Only the first violation of a field is kept.
 type Violations struct{ list []Violation }
 
-// ViolationDetails is the shape of `details` of a VALIDATION_ERROR.
+// ViolationDetails is the type of `details` of a VALIDATION_ERROR.
 type ViolationDetails struct {
 	Fields []Violation `json:"fields"`
 }
 
-// maxViolations keeps an answer readable and small, however much is wrong.
+// maxViolations keeps a response readable and small, however many errors there are.
 const (
 	maxViolations = 32
 	maxFieldName  = 80

@@ -1,5 +1,4 @@
-// Package graceful lets work that has begun end properly after a program is told to
-// stop.
+// Package graceful lets work in progress end properly after a program is asked to stop.
 package graceful
 
 import (
@@ -19,8 +18,8 @@ func Context(ctx context.Context, grace time.Duration) (context.Context, context
 	}
 }
 
-// Repeat calls fn at each interval, as for the lease of work that takes longer than the lease. The
-// function that it returns ends that, and waits for a call that has begun.
+// Repeat calls fn at each interval, for example to extend a lease during longer work. The function
+// that it returns ends that, and waits for a running call.
 func Repeat(ctx context.Context, interval time.Duration, fn func(ctx context.Context)) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var running sync.WaitGroup

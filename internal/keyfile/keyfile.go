@@ -1,6 +1,6 @@
-// Package keyfile reads and makes files that hold a key. Nobody but their owner may read
-// them, and making one never replaces another: a key that is lost cannot be made again.
-// What was written is on disk when a function returns.
+// Package keyfile reads and writes files that contain a key. Only their owner may read
+// them, and creating one never replaces another, because a lost key cannot be recovered.
+// The data is on disk when a function returns.
 package keyfile
 
 import (
@@ -15,11 +15,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// largest is more than any key file has.
+// largest exceeds the size of any key file.
 const largest = 1 << 20
 
-// Read returns what is in a key file. It refuses one that others can read or write. The
-// error is fs.ErrNotExist if there is none.
+// Read returns the content of a key file. It refuses a file that others can read or
+// write. The error is fs.ErrNotExist if there is no file.
 func Read(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -42,8 +42,8 @@ func Read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// Lock keeps other processes from changing the key files of a folder until unlock is called,
-// or this process ends. It locks the folder, since a file is replaced by another.
+// Lock keeps other processes from changing the key files of a folder until unlock is called
+// or this process ends. It locks the folder, because Replace substitutes the file itself.
 func Lock(path string) (unlock func() error, err error) {
 	lock := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
 	if err := lock.Lock(); err != nil {
@@ -52,8 +52,8 @@ func Lock(path string) (unlock func() error, err error) {
 	return lock.Close, nil
 }
 
-// Make makes a key file. The error is fs.ErrExist if there is one already, which stays as
-// it is.
+// Make creates a key file. The error is fs.ErrExist if the file already exists, which
+// stays unchanged.
 func Make(path string, text []byte) error {
 	return write(path, text, func(draft string) error {
 		err := os.Link(draft, path)
@@ -64,16 +64,16 @@ func Make(path string, text []byte) error {
 	})
 }
 
-// Replace puts a text in the place of an old one, or of none, so that a reader finds one of
-// them and a power loss leaves one of them.
+// Replace replaces or creates a file atomically: a reader, or a power loss, finds the old
+// content or the new.
 func Replace(path string, text []byte) error {
 	return write(path, text, func(draft string) error { return os.Rename(draft, path) })
 }
 
-// write completes a file under another name before it gets its own.
+// write completes a file under a temporary name before it gets its own.
 func write(path string, text []byte, place func(draft string) error) (err error) {
 	folder := filepath.Dir(path)
-	draft, err := os.CreateTemp(folder, "."+filepath.Base(path)+"-*") // for its owner alone
+	draft, err := os.CreateTemp(folder, "."+filepath.Base(path)+"-*") // only its owner can read it
 	if err != nil {
 		return err
 	}
@@ -92,11 +92,11 @@ func write(path string, text []byte, place func(draft string) error) (err error)
 	if err := place(draft.Name()); err != nil {
 		return err
 	}
-	return sync(folder) // else a power loss could remove the name
+	return sync(folder) // otherwise a power loss could remove the name
 }
 
-// Sync has a file on disk that somebody else wrote: a process that was killed before it
-// could, or an operator who copied it.
+// Sync syncs a file to disk that was written elsewhere: by a process that was killed
+// before it could, or by an operator who copied it.
 func Sync(path string) error {
 	return errors.Join(sync(path), sync(filepath.Dir(path)))
 }

@@ -1,5 +1,5 @@
-// Package limit bounds how often something may happen. It keeps a token bucket for each
-// key in a map that evicts old keys, so that strangers cannot fill the memory.
+// Package limit implements rate limits. It keeps a token bucket for each key in a map
+// that evicts old keys, so that clients cannot fill the memory.
 package limit
 
 import (
@@ -11,11 +11,11 @@ import (
 	"bursar/internal/cache"
 )
 
-// maxKeys bounds how many buckets of a kind are kept at once.
+// maxKeys bounds how many buckets of a kind are in memory.
 const maxKeys = 20_000
 
-// Address returns the key of a network address. Somebody who has one IPv6 address
-// usually has the whole /64, so all of it counts as one.
+// Address returns the key of a network address. The owner of one IPv6 address usually has
+// the whole /64, so all of it counts as one.
 func Address(ip string) string {
 	address, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -31,8 +31,8 @@ func Address(ip string) string {
 	return network.String()
 }
 
-// Network returns the key of the network around an address. Whoever has many addresses
-// mostly has neighbours: a /24 of IPv4, a /48 of IPv6.
+// Network returns the key of the network around an address: a /24 of IPv4, a /48 of IPv6.
+// The owner of many addresses mostly has neighboring ones.
 func Network(ip string) string {
 	address, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -49,7 +49,7 @@ func Network(ip string) string {
 	return network.String()
 }
 
-// Region returns the key of the region around an address: a /16 of IPv4, a /32 of IPv6, which a provider of networks has.
+// Region returns the key of the region around an address: a /16 of IPv4, or a /32 of IPv6, as a network provider has.
 func Region(ip string) string {
 	address, err := netip.ParseAddr(ip)
 	if err != nil {
@@ -74,7 +74,7 @@ type Buckets struct {
 	buckets cache.Cache[string, *rate.Limiter]
 }
 
-// New makes buckets that hold burst tokens and gain one at the given rate.
+// New returns buckets that hold burst tokens and gain them at the given rate.
 func New(perSecond float64, burst int, clock func() time.Time) *Buckets {
 	return &Buckets{
 		every:   rate.Limit(perSecond),
@@ -84,7 +84,7 @@ func New(perSecond float64, burst int, clock func() time.Time) *Buckets {
 	}
 }
 
-// Verdict is the answer of a bucket.
+// Verdict is the result of a request to a bucket.
 type Verdict struct {
 	OK        bool
 	Remaining int           // tokens left
@@ -94,8 +94,8 @@ type Verdict struct {
 // Take takes a token.
 func (b *Buckets) Take(key string) Verdict { return b.ask(key, 1) }
 
-// TakeSeveral takes tokens, all of them or none. It asks for less than a bucket holds, of which
-// the caller may have taken one: otherwise it would never have enough.
+// TakeSeveral takes tokens, all of them or none. It takes at most one token less than a bucket
+// holds, because the caller may have taken one already. Otherwise there would never be enough.
 func (b *Buckets) TakeSeveral(key string, tokens int) Verdict {
 	if b != nil {
 		tokens = min(tokens, max(1, b.burst-1))

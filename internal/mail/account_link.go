@@ -2,7 +2,7 @@ package mail
 
 import "time"
 
-// AccountLink is the mail by which a person sets up or recovers how they sign in.
+// AccountLink is the mail with a link to set up or recover a sign-in.
 type AccountLink struct {
 	To        string
 	Link      string

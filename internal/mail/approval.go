@@ -2,7 +2,8 @@ package mail
 
 import "fmt"
 
-// ApprovalNoun is what an approval is called: one, several, and what to do before approving it.
+// ApprovalNoun contains the words for an approval: one, several, and what to do before
+// approving it.
 type ApprovalNoun struct{ One, Many, Advice string }
 
 // The nouns of approvals. ARequest is for several kinds in one mail.
@@ -19,14 +20,14 @@ var (
 	ARequest    = ApprovalNoun{"request", "requests", AChangeOfWhereMoneyGoes.Advice}
 )
 
-// ApprovalsWait is the mail that tells a person that something waits for their approval. It
-// names no payee and no account: a mailbox is not the place for those.
+// ApprovalsWait is the mail to an approver about pending approvals. It contains no payee
+// and no account, because a mailbox is not a safe place for them.
 type ApprovalsWait struct {
 	To        string
 	Workspace string
 	What      ApprovalNoun
 	Count     int
-	Link      string // the page where they wait
+	Link      string // the page with the approvals
 }
 
 // Message returns the mail.
@@ -48,13 +49,13 @@ func (a ApprovalsWait) Message() Message {
 	}
 }
 
-// ApprovalDecided is the mail that tells a person how what they asked for ended.
+// ApprovalDecided is the mail to a requester about the result of an approval.
 type ApprovalDecided struct {
 	To        string
 	Workspace string
 	What      ApprovalNoun
 	State     string // approved, rejected, withdrawn, expired or void
-	Decider   string // "" if nobody decided
+	Decider   string // "" if there is none
 	Reason    string
 	Link      string
 }

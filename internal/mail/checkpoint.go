@@ -2,8 +2,8 @@ package mail
 
 import "time"
 
-// Checkpoint is the mail that carries the newest checkpoint of the audit log to where nobody
-// who runs the server can change it.
+// Checkpoint is the mail with the newest checkpoint of the audit log. It stores the
+// checkpoint where the operators of the server cannot change it.
 type Checkpoint struct {
 	To   string
 	Text string

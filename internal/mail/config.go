@@ -16,7 +16,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Config says how mail is sent. The zero Config means that none is sent.
+// Config is the configuration for sending mail. The zero Config means that none is sent.
 type Config struct {
 	URL     string          // smtp://user:password@mail.example.com:587 or smtps://…
 	From    string          // bursar@example.com or Bursar <bursar@example.com>
@@ -54,7 +54,7 @@ func (c Config) String() string {
 // LogValue returns String.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// server is the mail server that takes our mail.
+// server is the mail server that delivers the mail.
 type server struct {
 	host, address  string
 	user, password string
@@ -63,8 +63,8 @@ type server struct {
 	loopback       bool
 }
 
-// The errors of parseServer never quote the address: if a password has a character that
-// should have been escaped, any part of the address may be a piece of it.
+// parseServer parses the address of a mail server. Its errors never quote the address. If
+// a character of a password is not escaped, any part of the address may be a part of the password.
 func parseServer(text string) (server, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || (u.Path != "" && u.Path != "/") {

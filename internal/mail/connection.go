@@ -22,8 +22,8 @@ type connection struct {
 	release func()
 }
 
-// connect opens a connection that is closed when ctx ends. We dial it ourselves, because
-// the library leaves the connection open if authentication fails.
+// connect opens a connection that is closed when ctx ends. It dials directly, because the
+// library leaves the connection open if authentication fails.
 func (m *Mailer) connect(ctx context.Context) (*connection, error) {
 	release := func() {}
 	dial := func(within context.Context, network, _ string) (net.Conn, error) {
@@ -85,7 +85,7 @@ func (m *Mailer) options(dial gomail.DialContextFunc) []gomail.Option {
 		gomail.WithOpportunisticSMTPAuth(mechanisms...))
 }
 
-// send offers a message to the server, which must support SMTPUTF8 for addresses beyond ASCII.
+// send sends a message to the server, which must support SMTPUTF8 for addresses beyond ASCII.
 func (c *connection) send(content *gomail.Msg, needsUTF bool) error {
 	c.session.SkipSMTPUTF8(!needsUTF)
 	err := c.client.SendWithSMTPClient(c.session, content)
@@ -98,7 +98,7 @@ func (c *connection) send(content *gomail.Msg, needsUTF bool) error {
 	return fmt.Errorf("send a message: %w", err)
 }
 
-// close ends the session. It does not matter if the server fails to answer.
+// close ends the session. Errors do not matter.
 func (c *connection) close() {
 	_ = c.client.CloseWithSMTPClient(c.session)
 	c.release()

@@ -9,7 +9,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// failure is what the log may say about a failed attempt.
+// failure is the loggable part of a failed attempt.
 type failure struct {
 	permanent bool
 	reason    string
@@ -17,7 +17,7 @@ type failure struct {
 
 var enhancedCode = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// explain leaves out the text of a server's answer, because servers quote the recipient
+// explain leaves out the text of a server's response, because servers quote the recipient
 // and filters quote links. The status codes are enough.
 func explain(err error) failure {
 	var sending *gomail.SendError

@@ -2,7 +2,7 @@ package mail
 
 import "fmt"
 
-// HeldTask is what the recipient of HeldPayouts can do.
+// HeldTask is the task of the recipient of HeldPayouts.
 type HeldTask int
 
 const (
@@ -19,8 +19,8 @@ type HeldPayout struct {
 	Why   string // the limits and rules that hold it
 }
 
-// HeldPayouts is the mail that tells a person of payouts that a stricter limit or rule holds. It names them by their ids: a mailbox
-// is not the place for payees and accounts.
+// HeldPayouts is the mail about payouts that a stricter limit or rule holds. It names them by their ids, because a mailbox is not a
+// safe place for payees and accounts.
 type HeldPayouts struct {
 	To        string
 	Workspace string
@@ -30,7 +30,7 @@ type HeldPayouts struct {
 	Link      string
 }
 
-// maxHeld is how many payouts and batches a mail names.
+// maxHeld is how many payouts and batches a mail lists.
 const maxHeld = 20
 
 // Message returns the mail.

@@ -2,8 +2,8 @@ package mail
 
 import "time"
 
-// Invitation is the mail that invites a person to a workspace. People chose the names
-// Inviter, Workspace and Organization freely; an empty one is left out.
+// Invitation is the mail that invites a person to a workspace. Inviter, Workspace and
+// Organization are names that users choose freely; an empty one is left out.
 type Invitation struct {
 	To           string
 	Inviter      string

@@ -1,11 +1,11 @@
 // Package mail sends invitations, account links and notices by SMTP. A message is stored in the
-// outbox by the transaction that it tells of, and every node delivers what the outbox has. So a
-// slow mail server delays no request, and mail outlives the node that was to send it: another one
-// takes it over a few seconds later. A message is delivered at least once, as by every mail server,
-// and has the same Message-ID each time.
+// outbox by the transaction that it is about, and every node delivers messages from the outbox.
+// So a slow mail server delays no request, and mail outlives the node that should have sent it:
+// another node takes it over a few seconds later. Delivery is at least once, as by every mail
+// server, with the same Message-ID each time.
 //
-// A link is as powerful as a password. So the outbox is sealed, neither links nor addresses are
-// logged, and the connection is encrypted unless it stays on the machine.
+// A link is as sensitive as a password. So the outbox is sealed, neither links nor addresses
+// are logged, and the connection is encrypted unless it stays on the machine.
 package mail
 
 import (
@@ -33,17 +33,17 @@ type Mailer struct {
 	db      *db.DB
 	vault   *vault.Vault
 	backoff []time.Duration
-	// interval is how often a node looks for mail.
+	// interval is how often a node checks for mail.
 	interval time.Duration
 	grace    time.Duration
 }
 
-// usualBackoff gives five attempts over about seven minutes.
+// usualBackoff returns the pauses for five attempts in about seven minutes.
 func usualBackoff() []time.Duration {
 	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 4 * time.Minute}
 }
 
-// New makes a mailer, or nil for an empty Config. It sends nothing until Run is called.
+// New returns a mailer, or nil for an empty Config. It sends nothing until Run is called.
 func New(config Config, d *db.DB, v *vault.Vault, log *slog.Logger) (*Mailer, error) {
 	if config.Empty() {
 		return nil, nil

@@ -16,10 +16,10 @@ type Message struct {
 	To      string // an address without a name
 	Subject string
 	Text    string // paragraphs separated by empty lines
-	Button  Button // replaces, in the HTML, the paragraph of Text that is its link
+	Button  Button // in the HTML, replaces the paragraph of Text that is its link
 }
 
-// Button is a link that a message asks to open.
+// Button is a link to open.
 type Button struct {
 	Label, Link string
 }
@@ -33,7 +33,7 @@ func paragraphs(list ...string) string { return strings.Join(list, "\n\n") }
 
 func moment(t time.Time) string { return t.UTC().Format("2 January 2006 at 15:04 UTC") }
 
-// CheckRecipient refuses what is not one address, as mail needs it.
+// CheckRecipient refuses a text that is not exactly one address in the form that mail needs.
 func CheckRecipient(to string) error {
 	address, err := netmail.ParseAddress(to)
 	if err != nil || address.Address != to || len(to) > maxAddress || strings.ContainsFunc(to, unicode.IsControl) {
@@ -42,7 +42,7 @@ func CheckRecipient(to string) error {
 	return nil
 }
 
-// check refuses whatever could inject another header or another recipient.
+// check refuses text that could inject another header or another recipient.
 func (m Message) check() error {
 	if err := CheckRecipient(m.To); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (m Message) check() error {
 	return nil
 }
 
-// compose makes the content of a letter. Its Message-ID is the same at every attempt of every node.
+// compose returns the content of a letter. Its Message-ID is the same at every attempt of every node.
 func (m *Mailer) compose(l letter) (*gomail.Msg, error) {
 	page, err := m.render(l.message)
 	if err != nil {
@@ -68,7 +68,7 @@ func (m *Mailer) compose(l letter) (*gomail.Msg, error) {
 	content.Subject(l.message.Subject)
 	content.SetDateWithValue(time.UnixMilli(l.createdAt).UTC())
 	content.SetMessageIDWithValue(l.id + "@" + domainOf(m.from.Address))
-	content.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: keeps vacation notices from answering
+	content.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: prevents vacation replies
 	content.SetBodyString(gomail.TypeTextPlain, strings.ToValidUTF8(l.message.Text, "\uFFFD"))
 	content.AddAlternativeString(gomail.TypeTextHTML, page)
 	return content, nil

@@ -8,9 +8,9 @@ import (
 // maxName bounds how much of a name a message shows, in characters.
 const maxName = 64
 
-// plainName makes a name that people chose safe to show in mail that Bursar sends to
-// others: one line without invisible characters. Mail programs turn text that looks like
-// an address into a link, so a space follows each dot and colon.
+// plainName makes a user-chosen name safe to show in mail to other people: one line
+// without invisible characters. Mail programs turn text that looks like an address into a
+// link, so a space follows each dot and colon.
 func plainName(name string) string {
 	var out strings.Builder
 	breakable := false
@@ -34,5 +34,5 @@ func plainName(name string) string {
 	return string(text)
 }
 
-// joins are the invisible characters that Persian, Indic scripts and emoji need.
+// joins reports whether r is an invisible character that Persian, Indic scripts and emoji need.
 func joins(r rune) bool { return r == '\u200c' || r == '\u200d' }

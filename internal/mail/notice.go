@@ -2,8 +2,8 @@ package mail
 
 import "time"
 
-// Happening is something about an account that its owner is told of. The text is the
-// subject of the mail.
+// Happening is a security event of an account, of which its owner is notified. The text
+// is the subject of the mail.
 type Happening string
 
 const (
@@ -16,8 +16,8 @@ const (
 	NewBrowser      Happening = "Your Bursar account was signed in to from a new browser"
 )
 
-// Notice is the mail that tells a person what happened to their account. Whoever did it
-// chose Name and Browser freely; an empty one is left out.
+// Notice is the mail that notifies a person of an event of their account. The person who
+// caused it chose Name and Browser freely; an empty one is left out.
 type Notice struct {
 	To      string
 	What    Happening
@@ -25,7 +25,7 @@ type Notice struct {
 	At      time.Time
 	IP      string
 	Browser string
-	Account string // where the person looks after their account
+	Account string // the page for the person's account
 }
 
 // Message returns the mail.

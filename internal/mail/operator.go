@@ -1,6 +1,6 @@
 package mail
 
-// OperatorChange is the mail that tells approvers and owners that an operator has reset how a person signs in who may approve.
+// OperatorChange is the mail that notifies approvers and owners that an operator has reset the sign-in of an approver.
 type OperatorChange struct {
 	To        string
 	Workspace string

@@ -13,38 +13,38 @@ import (
 	"bursar/internal/vault"
 )
 
-// Lane is a kind of mail that has a bound and a connection of its own, so that one kind
-// cannot keep another from being sent.
+// Lane is a kind of mail with its own limit and connection, so that one kind cannot delay another.
 type Lane string
 
 const (
 	Accounts    Lane = "account"    // about the recipient's own account, such as recovery
-	Invitations Lane = "invitation" // which others ask for, as many as they like
-	Notices     Lane = "notice"     // which tell people what happened to their accounts
+	Invitations Lane = "invitation" // requested by other users, without a limit
+	Notices     Lane = "notice"     // events of the recipient's account
 )
 
 func lanes() []Lane { return []Lane{Accounts, Invitations, Notices} }
 
 const (
-	// capacity bounds how many messages of a lane wait, including those between two attempts.
+	// capacity bounds how many messages of a lane are queued, including those between two attempts.
 	capacity = 256
-	// claimed is how many messages a node takes at a time.
+	// claimed is how many messages a node claims at a time.
 	claimed = 16
-	// lease is how long other nodes leave a message to the node that delivers it, and renewal how
-	// often that node prolongs it. If it dies, another one goes on after this time.
+	// lease is how long other nodes leave a message to the node that delivers it. renewal is how
+	// often that node extends the lease. If the node dies, another one continues after this time.
 	lease, renewal = 5 * time.Second, time.Second
-	// maxAge is when a message goes that was not even tried, because no node could send mail. A link
-	// in it has expired, or soon will.
+	// maxAge is when a message is removed that was never attempted, because no node could send mail.
+	// A link in it has expired, or soon will.
 	maxAge = 24 * time.Hour
 )
 
-// ErrFull is that too many messages of a lane wait.
+// ErrFull is returned if too many messages of a lane are queued.
 var ErrFull = errors.New("the mail queue is full")
 
-// errTaken is that another node has taken over what this one was to deliver.
+// errTaken is returned if another node has taken over a message.
 var errTaken = errors.New("another node has taken the mail over")
 
-// batch is what a node has taken together from a lane. Its name is the node's claim to it.
+// batch is a set of messages of a lane that a node has claimed together. Its name
+// identifies the claim.
 type batch struct {
 	lane    Lane
 	name    string
@@ -56,14 +56,14 @@ type letter struct {
 	id        string
 	claim     string
 	sealed    []byte
-	attempts  int64 // with the one that it was taken for
+	attempts  int64 // including the current one
 	createdAt int64
 	message   Message
 }
 
-// Queue stores a message as part of a transaction: it is sent if what it tells of has happened,
-// also if the node dies at once, and else not. It returns ErrFull if there is no room. A message
-// that no mail server could take is left out, and the log says so.
+// Queue stores a message as part of a transaction. The message is sent if the transaction
+// commits, even if the node dies at once, and otherwise not. Queue returns ErrFull if there is
+// no room. A message that no mail server could accept is dropped and logged.
 func (m *Mailer) Queue(tx *db.Tx, lane Lane, message Message) error {
 	if m == nil {
 		return errors.New("mail is not configured")
@@ -93,7 +93,7 @@ func (m *Mailer) Queue(tx *db.Tx, lane Lane, message Message) error {
 		id, string(lane), sealed, vault.KeyOf(sealed), tx.Now())
 }
 
-// claim takes the messages of a lane that are due, oldest first.
+// claim claims the messages of a lane that are due, oldest first.
 func (m *Mailer) claim(ctx context.Context, lane Lane) (batch, error) {
 	var due []string
 	err := m.db.Read(ctx, func(q db.Q) (err error) {
@@ -125,8 +125,8 @@ func (m *Mailer) claim(ctx context.Context, lane Lane) (batch, error) {
 	return b, err
 }
 
-// open reads what the letters of a batch say. What it cannot read now, another node may: this one
-// may not have the newest key of the vault yet.
+// open decrypts the letters of a batch. Another node may be able to decrypt a letter that this
+// one cannot, because this one may not have the newest key of the vault yet.
 func (m *Mailer) open(ctx context.Context, b *batch) error {
 	var readable []letter
 	for _, l := range b.letters {
@@ -154,27 +154,27 @@ func (m *Mailer) open(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// renew keeps other nodes from a batch.
+// renew extends the lease of a batch.
 func (m *Mailer) renew(ctx context.Context, b batch) error {
 	return m.exec(ctx, `UPDATE outgoing_mail SET due_at = $3 WHERE lane = $1 AND claim = $2 RETURNING id`, string(b.lane), b.name, m.db.Now()+lease.Milliseconds())
 }
 
-// remove ends a message that was delivered or given up.
+// remove deletes a message that was delivered or given up.
 func (m *Mailer) remove(ctx context.Context, l letter) error {
 	return m.exec(ctx, `DELETE FROM outgoing_mail WHERE id = $1 AND claim = $2 RETURNING id`, l.id, l.claim)
 }
 
-// postpone keeps a message for another attempt, by any node.
+// postpone schedules a message for another attempt, by any node.
 func (m *Mailer) postpone(ctx context.Context, l letter, pause time.Duration) error {
 	return m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3 WHERE id = $1 AND claim = $2 RETURNING id`, l.id, l.claim, m.db.Now()+pause.Milliseconds())
 }
 
-// release gives back what is left of a batch, as not tried.
+// release returns the rest of a batch to the queue, as not attempted.
 func (m *Mailer) release(ctx context.Context, b batch) error {
 	return m.exec(ctx, `UPDATE outgoing_mail SET claim = '', due_at = $3, attempts = attempts - 1 WHERE lane = $1 AND claim = $2 RETURNING id`, string(b.lane), b.name, m.db.Now())
 }
 
-// exec runs a statement that returns what it has changed, and returns errTaken if that is nothing.
+// exec runs a statement that returns the rows it has changed. It returns errTaken if there are none.
 func (m *Mailer) exec(ctx context.Context, sql string, args ...any) error {
 	_, err := change(ctx, m, func(tx *db.Tx) (struct{}, error) {
 		mine, err := tx.Row(sql, args...).Scan(new(string))
@@ -193,10 +193,10 @@ func change[T any](ctx context.Context, m *Mailer, fn func(tx *db.Tx) (T, error)
 	})
 }
 
-// Expire removes mail that nobody has sent for a day, such as where mail is not configured any more.
+// Expire deletes mail that was not sent for a day, for example because mail is no longer configured.
 func Expire(tx *db.Tx) error {
 	return tx.Exec(`DELETE FROM outgoing_mail WHERE created_at <= $1`, tx.Now()-maxAge.Milliseconds())
 }
 
-// Forget removes all mail. A store that was restored must not send once more what has arrived.
+// Forget deletes all mail. A restored store must not resend mail that has already arrived.
 func Forget(tx *db.Tx) error { return tx.Exec(`DELETE FROM outgoing_mail`) }

@@ -10,20 +10,20 @@ import (
 	"bursar/internal/graceful"
 )
 
-// crashes is how many attempts may end with the node, beside those that fail.
+// crashes is how many attempts may end with the death of the node, besides those that fail.
 const crashes = 10
 
-// errUnfit is that a node has died each time it has tried to send a message.
+// errUnfit is logged for a message if nodes died at every attempt to send it.
 var errUnfit = errors.New("a node has died at each attempt to send it")
 
-// Run delivers queued messages until ctx ends. Every node runs it. What is queued then is
-// delivered by another node, or by the next start.
+// Run delivers queued messages until ctx ends. Every node runs it. Messages that are
+// still queued are delivered by another node, or after the next start.
 func (m *Mailer) Run(ctx context.Context) {
 	if m == nil {
 		return
 	}
-	// A message that the mail server has half received when the program is told to stop
-	// would otherwise be sent twice.
+	// Otherwise a message that the mail server has half received at shutdown would be
+	// sent twice.
 	working, stop := graceful.Context(ctx, m.grace)
 	defer stop()
 	var all sync.WaitGroup
@@ -34,7 +34,7 @@ func (m *Mailer) Run(ctx context.Context) {
 }
 
 func (m *Mailer) empty(ctx, working context.Context, lane Lane) {
-	var failing bool // of which the log tells once
+	var failing bool // logged once until it has ended
 	for ctx.Err() == nil {
 		delivered, err := m.turn(ctx, working, lane)
 		if err != nil && ctx.Err() == nil && !failing {
@@ -51,9 +51,9 @@ func (m *Mailer) empty(ctx, working context.Context, lane Lane) {
 	}
 }
 
-// turn delivers what is due in a lane, and says whether there was anything.
+// turn delivers the due messages of a lane, and reports whether there were any.
 func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, err error) {
-	// Transactions that queue mail seal it, and must not wait for a key.
+	// Transactions that queue mail encrypt it, and must not wait for a key.
 	if err := m.vault.Ready(ctx, 0); err != nil {
 		return false, err
 	}
@@ -62,8 +62,8 @@ func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, 
 		return false, err
 	}
 	end := graceful.Repeat(working, renewal, func(ctx context.Context) {
-		// If it fails, another node may send the same message. Its Message-ID is the same, by which
-		// mailboxes know that they have it.
+		// If it fails, another node may send the same message. Mailboxes detect the duplicate by
+		// its Message-ID.
 		_ = m.renew(ctx, b)
 	})
 	err = m.deliver(ctx, working, b)
@@ -75,7 +75,7 @@ func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, 
 	case err != nil || ctx.Err() != nil:
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease)
 		defer cancel()
-		if left := m.release(after, b); !errors.Is(left, errTaken) { // for there is nothing left
+		if left := m.release(after, b); !errors.Is(left, errTaken) { // nothing is left
 			err = errors.Join(err, left)
 		}
 	}
@@ -83,7 +83,7 @@ func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, 
 }
 
 // deliver sends a batch over one connection until ctx ends. A failed connection counts as an
-// attempt for each letter, so that a server that is down is not asked once per letter.
+// attempt for each letter, so that a server that is down is not tried once per letter.
 func (m *Mailer) deliver(ctx, working context.Context, b batch) error {
 	if err := m.open(working, &b); err != nil || len(b.letters) == 0 {
 		return err
@@ -101,7 +101,7 @@ func (m *Mailer) deliver(ctx, working context.Context, b batch) error {
 			err = m.send(c, l)
 		}
 		if err != nil && working.Err() != nil {
-			return nil // it was this node that ended the connection
+			return nil // this node ended the connection
 		}
 		if err := m.settle(working, l, err); err != nil {
 			return err
@@ -123,7 +123,8 @@ func (m *Mailer) send(c *connection, l letter) error {
 
 // settle removes a letter after an attempt, or keeps it for the next one.
 func (m *Mailer) settle(ctx context.Context, l letter, err error) error {
-	// What the mail server has taken must not be sent again because the program ends.
+	// A message that the mail server has accepted must not be sent again because the
+	// program ends.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease)
 	defer cancel()
 	log := m.log.With("domain", domainOf(l.message.To), "attempts", l.attempts)

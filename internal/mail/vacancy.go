@@ -2,14 +2,14 @@ package mail
 
 import "time"
 
-// Vacancy is the mail that tells approvers and owners that a workspace has lost its last second person, or what one person has granted
-// since.
+// Vacancy is the mail to approvers and owners when a workspace has lost its last second person, or when one person has granted
+// something since.
 type Vacancy struct {
 	To                      string
 	Workspace, Organization string
-	Until                   time.Time // until when changes need a second person all the same
+	Until                   time.Time // changes need a second person until then
 	GrantedBy, Granted      string    // what was granted, if anything
-	Appointed               string    // whom the operator of the server has made an approver, if anyone
+	Appointed               string    // the person whom the operator of the server has made an approver, if any
 	Link                    string    // where the time can be extended
 }
 

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// serveAside answers on an address of its own, beside the one of the service, until
-// stop is called.
+// serveAside serves h on an address separate from the service's until stop is called.
 func serveAside(address, what string, h http.Handler, log *slog.Logger) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

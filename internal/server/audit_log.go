@@ -10,8 +10,8 @@ import (
 	"bursar/internal/web"
 )
 
-// checkpoint answers with the newest checkpoint of the audit log (C2SP tlog-tiles). It is public,
-// since it tells nobody what is in the log: only how large it is.
+// checkpoint responds with the newest checkpoint of the audit log (C2SP tlog-tiles). It is
+// public, because it reveals only the size of the log and not its contents.
 func (s *Server) checkpoint(x *web.Exchange) {
 	text, err := s.audit.Signer().Checkpoint(x.R.Context())
 	var broken *auditlog.BrokenError
@@ -28,8 +28,8 @@ func (s *Server) checkpoint(x *web.Exchange) {
 	writeTree(x, "text/plain; charset=utf-8", "no-cache", text)
 }
 
-// tile answers with the hashes of a tile of the audit log. Leaves are not published: whoever
-// has the rows can make them.
+// tile responds with the hashes of a tile of the audit log. Leaves are not published: they
+// can be computed from the rows.
 func (s *Server) tile(x *web.Exchange) {
 	hashes, full, err := s.audit.Tile(x.R.Context(), strings.TrimPrefix(x.R.URL.Path, "/audit-log/"))
 	if err == nil && hashes == nil {
@@ -49,7 +49,7 @@ func (s *Server) tile(x *web.Exchange) {
 func writeTree(x *web.Exchange, kind, cache string, body []byte) {
 	x.W.Header().Set("Content-Type", kind)
 	x.W.Header().Set("Cache-Control", cache)
-	x.W.Header().Set("Access-Control-Allow-Origin", "*") // so that a page elsewhere can verify
+	x.W.Header().Set("Access-Control-Allow-Origin", "*") // allows a page elsewhere to verify
 	if x.R.Method != http.MethodHead {
 		_, _ = x.W.Write(body)
 	}

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// shrinkBacklog makes the kernel queue at most one more connection, so that those it
-// has already queued can be accepted before the listener closes. If that fails, the
-// queued connections are reset, which clients survive by trying again.
+// shrinkBacklog limits the kernel's queue to at most one more connection, so that
+// connections that are already queued can be accepted before the listener closes. If that
+// fails, the queued connections are reset, and clients retry.
 func shrinkBacklog(l net.Listener) {
 	tcp, ok := l.(*net.TCPListener)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"bursar/internal/web"
 )
 
-// recorder is an exchange that notes the status of its response.
+// recorder is an exchange that records the status of its response.
 type recorder struct {
 	http.ResponseWriter
 	exchange web.Exchange
@@ -40,7 +40,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// ServeHTTP does what all requests have in common, then finds the route.
+// ServeHTTP handles the steps that all requests have in common, then dispatches to the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	rec := &recorder{ResponseWriter: w}
@@ -59,8 +59,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.dispatch(x)
 }
 
-// dispatch matches the path first and then the method, so that a known path with a wrong
-// method is answered with the methods that it allows.
+// dispatch matches the path first and then the method, so that the response to a wrong
+// method lists the allowed ones.
 func (s *Server) dispatch(x *web.Exchange) {
 	node := s.router.find(x.R)
 	if node == nil {
@@ -103,7 +103,7 @@ func (s *Server) wrongMethod(x *web.Exchange, allow string) {
 	x.Fail(fault.New(fault.MethodNotAllowed, "this path allows %s", allow))
 }
 
-// catch turns a panic into a 500: one request must not take the server down.
+// catch turns a panic into a 500, so that one request does not end the server.
 func (s *Server) catch(rec *recorder) {
 	p := recover()
 	if p == nil {
@@ -140,9 +140,9 @@ func notInRequestID(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
 }
 
-// clientIP returns the address of the client: the remote address of the connection or,
-// if that is a trusted proxy, the nearest address in X-Forwarded-For that is not one.
-// Addresses further left could have been sent by the client itself.
+// clientIP returns the address of the client. It is the remote address of the connection
+// or, if that is a trusted proxy, the nearest address in X-Forwarded-For that is not one.
+// The client itself could have sent the addresses further left.
 func (s *Server) clientIP(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

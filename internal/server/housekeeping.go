@@ -17,9 +17,10 @@ import (
 // housekeepingInterval is how often expired rows are removed.
 const housekeepingInterval = time.Minute
 
-// RunBackground deletes expired data, imports files, hands payouts to rails, sends mail, completes
-// account recoveries, sequences and signs the audit log, erases what organizations keep no longer of
-// it, and checks the ledger, until ctx ends. Every node runs it; several nodes do not disturb each other.
+// RunBackground runs the background work until ctx ends. It deletes expired data, imports files, hands
+// payouts to rails, sends mail and completes account recoveries. It sequences and signs the audit log,
+// erases its expired personal data, and checks the ledger. Every node runs it; several nodes do not
+// interfere.
 func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
@@ -48,7 +49,7 @@ func (s *Server) RunBackground(ctx context.Context) {
 	}
 }
 
-// Tidy removes expired rows once.
+// Tidy deletes expired rows once.
 func (s *Server) Tidy(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {

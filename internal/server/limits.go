@@ -14,7 +14,7 @@ import (
 	"bursar/internal/web"
 )
 
-// limits bound how often a caller, or an address without one, may ask.
+// limits bound the request rate of a caller, or of an address without one.
 type limits struct {
 	callers   *limit.Buckets
 	strangers *limit.Buckets
@@ -35,7 +35,7 @@ func newLimits(r config.Rate, clock func() time.Time) limits {
 	}
 }
 
-// tell puts the state of a bucket into the RateLimit headers.
+// tell writes the state of a bucket to the RateLimit headers.
 func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 	if l.policy == "" {
 		return nil
@@ -49,8 +49,8 @@ func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
 	return nil
 }
 
-// authenticate returns who calls. A caller who cannot be authenticated counts against the
-// limit of their address.
+// authenticate returns the caller. A failed authentication counts against the limit of
+// the address.
 func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 	header := x.R.Header.Get("Authorization")
 	admit := func() error {
@@ -75,7 +75,7 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 	return actor, err
 }
 
-// count checks the rate limit of a caller, whose request counts as some.
+// count checks the rate limit of a caller. The request counts as the given number of requests.
 func (s *Server) count(x *web.Exchange, callerID string, requests int) error {
 	return s.limits.tell(x, s.limits.callers.TakeSeveral(callerID, requests))
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Serve answers requests and runs the background work until ctx ends. Then it drains. First
-// /readyz says so, while the server takes requests for drainDelay and answers each with
-// "Connection: close", so that clients and load balancers go elsewhere. Then the listener
-// closes, and requests that have begun are answered, but for at most drainTimeout. The
-// background work and the store, which the caller closes, end last.
+// Serve serves requests and runs the background work until ctx ends. Then it drains. First
+// /readyz reports not ready, while the server still accepts requests for drainDelay. It
+// answers each with "Connection: close", so that clients and load balancers go elsewhere.
+// Then the listener closes, and requests in progress are completed within drainTimeout. The
+// background work ends last, before the caller closes the store.
 func (s *Server) Serve(ctx context.Context, listener net.Listener, drainDelay, drainTimeout time.Duration) error {
 	defer s.startBackground(ctx)()
 	web := s.httpServer()

@@ -13,8 +13,8 @@ import (
 )
 
 // Log writes the server's log, one line of JSON per event. Almost all lines are about
-// requests, so these are appended by hand, in the same form that slog gives the others:
-// with slog the smallest request would take 1.08 times the CPU time.
+// requests. They are encoded by hand, in the format of slog: with slog the smallest
+// request would take 1.08 times the CPU time.
 type Log struct {
 	*slog.Logger
 	out   *lines
@@ -31,9 +31,9 @@ func NewLog(out io.Writer, level slog.Level) *Log {
 	}
 }
 
-// Gather buffers the lines of requests that follow each other closely for at most this
-// long, because a system call per line costs more than making the line: the smallest
-// Request would take 1.08 times the CPU time. Call Flush at the end.
+// Gather buffers the lines of requests in quick succession for at most this long. A
+// system call per line costs more than encoding the line: the smallest request would take
+// 1.08 times the CPU time. Call Flush at the end.
 func (l *Log) Gather(most time.Duration) { l.out.gather = most }
 
 // Flush writes buffered lines.
@@ -76,7 +76,7 @@ type lines struct {
 	out     io.Writer
 	gather  time.Duration
 	waiting []byte
-	wrote   time.Time   // when a request's line was last written
+	wrote   time.Time   // when the line of a request was last written
 	timer   *time.Timer // runs while lines are buffered
 }
 
@@ -89,7 +89,7 @@ func (l *lines) Write(line []byte) (int, error) {
 }
 
 // add writes the line of a request that was answered at that time, or buffers it if
-// another line was written a moment ago.
+// another line was just written.
 func (l *lines) add(line []byte, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +119,8 @@ func (l *lines) flush() {
 	l.write(nil)
 }
 
-// write needs mu held. A failure is ignored, because there is nowhere to report it.
+// write writes the buffered lines. The caller holds mu. Errors are ignored, because there
+// is nowhere to report them.
 func (l *lines) write(line []byte) {
 	if len(l.waiting) == 0 && len(line) > 0 {
 		_, _ = l.out.Write(line)

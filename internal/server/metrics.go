@@ -27,7 +27,7 @@ type metrics struct {
 	routes   sync.Map // string → *routeMetrics
 }
 
-// routeMetrics holds the metrics of one route, so that most requests look up nothing.
+// routeMetrics contains the metrics of one route, so that most requests need no lookup.
 type routeMetrics struct {
 	succeeded prometheus.Counter
 	duration  prometheus.Observer
@@ -76,12 +76,12 @@ func gauged(name, help string, value func() float64) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
 }
 
-// counted tells what another package counts.
+// counted returns a metric for a counter of another package.
 func counted(name, help string, count *atomic.Uint64) prometheus.Collector {
 	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(count.Load()) })
 }
 
-// auditMetrics tells how the log becomes checkpoints.
+// auditMetrics are the metrics of the audit log's head and of the steps to its checkpoints.
 type auditMetrics struct{ signer *auditlog.Signer }
 
 var (
@@ -105,7 +105,7 @@ func (m auditMetrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// backupMetrics tells how the backup of the store is doing.
+// backupMetrics are the metrics of the backup of the store.
 type backupMetrics struct{ status func() continuous.Status }
 
 var (
@@ -171,8 +171,8 @@ func (m *metrics) observe(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 }
 
-// ServeMetrics serves /metrics on an address of its own until stop is called: they tell
-// how much a service is used, which is for its operator alone.
+// ServeMetrics serves /metrics on a separate address until stop is called. The metrics
+// show the usage of the service, which only its operator may see.
 func (s *Server) ServeMetrics(address string) (stop func(), err error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))

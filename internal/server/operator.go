@@ -13,7 +13,7 @@ import (
 	"bursar/internal/web"
 )
 
-// operatorRoutes are not part of the API: they are for the operator.
+// operatorRoutes returns the routes for the operator, which are not part of the API.
 func (s *Server) operatorRoutes() []route {
 	docs := s.counted(wrap(s.reference.Handler()))
 	list := []route{
@@ -25,8 +25,8 @@ func (s *Server) operatorRoutes() []route {
 		{"GET", "/.well-known/jwks.json", s.publicKeys},
 		{"GET", "/audit-log/checkpoint", s.counted(s.checkpoint)},
 	}
-	// The number of a tile is in groups of three digits; a tile that is not full has its width
-	// behind them.
+	// The number of a tile is in groups of three digits. The path of a tile that is not full
+	// ends with its width.
 	tile := s.counted(s.tile)
 	for path := "/audit-log/tile/{level}/{part}"; strings.Count(path, "/{part}") < 6; path += "/{part}" {
 		list = append(list, route{"GET", path, tile})
@@ -36,7 +36,7 @@ func (s *Server) operatorRoutes() []route {
 
 func wrap(h http.Handler) web.Endpoint { return func(x *web.Exchange) { h.ServeHTTP(x.W, x.R) } }
 
-// counted lets requests count against the limit of their address.
+// counted makes requests count against the limit of their address.
 func (s *Server) counted(answer web.Endpoint) web.Endpoint {
 	return func(x *web.Exchange) {
 		if err := s.admit(x); err != nil {

@@ -14,8 +14,8 @@ import (
 	"bursar/internal/rail/simulator"
 )
 
-// railsFor reads which rails there are. Those of the sandbox always are. Holidays are proclaimed each
-// year, so it warns when those of the next one are missing; and it warns if there are live accounts and no rail for them.
+// railsFor returns the configured rails. Those of the sandbox always exist. It warns if next year's holidays, which are
+// proclaimed each year, are missing. It also warns if there are live accounts without a rail.
 func railsFor(ctx context.Context, c config.Serve, d *db.DB, log *slog.Logger) (*rail.Rails, error) {
 	holidays, err := rail.LoadHolidays(c.Holidays)
 	if err != nil {
@@ -42,7 +42,7 @@ func railsFor(ctx context.Context, c config.Serve, d *db.DB, log *slog.Logger) (
 	return rails, err
 }
 
-// currencies lists those that rails carry, the first one first.
+// currencies lists the currencies of the rails, in the order of the rails.
 func currencies(rails *rail.Rails) (list []string) {
 	for _, r := range rails.All() {
 		if !slices.Contains(list, r.Currency) {

@@ -9,14 +9,14 @@ import (
 	"bursar/internal/web"
 )
 
-// router finds the route of a path, segment by segment, a literal before a
-// parameter. The standard library's ServeMux refuses /directory/tags/{id} beside
-// /directory/{id}/restore as ambiguous, and answers unclean paths and wrong
-// methods with pages of its own.
+// router finds the route of a path, segment by segment, a literal before a parameter. The
+// standard library's ServeMux rejects /directory/tags/{id} together with
+// /directory/{id}/restore as ambiguous. It also answers unclean paths and wrong methods
+// with its own pages.
 type router struct {
 	literals map[string]*router
 	param    *router
-	name     string // of the parameter that leads here
+	name     string // of the parameter that leads to this node
 
 	path    string
 	allow   string
@@ -61,7 +61,7 @@ func (n *router) child(segment string) *router {
 		if n.param == nil {
 			n.param = &router{name: strings.TrimSuffix(name, "}")}
 		}
-		// Two routes may name the same segment differently.
+		// Two routes may use different names for the same segment.
 		if n.param.name != strings.TrimSuffix(name, "}") {
 			n.param.name += "|" + strings.TrimSuffix(name, "}")
 		}

@@ -1,5 +1,5 @@
-// Package server puts the services behind one HTTP handler: every route, what
-// all requests have in common, and the work that goes on in the background.
+// Package server combines the services into one HTTP handler. It contains every route,
+// the steps that all requests have in common, and the background work.
 package server
 
 import (
@@ -77,7 +77,7 @@ type Server struct {
 	encryption encryption
 }
 
-// New wires the services over an open store.
+// New connects the services to an open store.
 func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log) (*Server, error) {
 	d.KeepAnswersWith(v.Secret)
 	cursorKey, err := identity.Prepare(ctx, d, v)
@@ -217,16 +217,16 @@ func (s *Server) endpoints() *web.Endpoints {
 // ready, so that clients and load balancers move elsewhere before it stops.
 func (s *Server) Drain() {
 	s.draining.Store(true)
-	s.audit.Sequencer().EndWaits() // a request that waits for rows would hold the end up
+	s.audit.Sequencer().EndWaits() // a request that waits for rows would delay the end
 }
 
-// AuditSigner signs the checkpoints of the audit log.
+// AuditSigner returns the signer of the audit log's checkpoints.
 func (s *Server) AuditSigner() *auditlog.Signer { return s.audit.Signer() }
 
-// Dispatcher hands payouts to their rails.
+// Dispatcher returns the dispatcher that hands payouts to their rails.
 func (s *Server) Dispatcher() *payout.Dispatcher { return s.dispatcher }
 
-// ShowBackup lets metrics and console tell how the backup of the store is doing.
+// ShowBackup makes metrics and console show the state of the store's backup.
 func (s *Server) ShowBackup(status func() continuous.Status) {
 	s.metrics.registry.MustRegister(backupMetrics{status})
 	s.console.ShowBackup(status)

@@ -14,10 +14,10 @@ import (
 	"bursar/internal/config"
 )
 
-// encryption is how the server encrypts its connections.
+// encryption is the TLS configuration of the server.
 type encryption struct {
 	config     *tls.Config                           // nil for plain HTTP
-	challenges func(other http.Handler) http.Handler // answers what ACME asks by plain HTTP
+	challenges func(other http.Handler) http.Handler // answers ACME challenges over plain HTTP
 }
 
 func newEncryption(c config.Serve, log *slog.Logger) (encryption, error) {
@@ -44,8 +44,8 @@ func newEncryption(c config.Serve, log *slog.Logger) (encryption, error) {
 	return encryption{}, nil
 }
 
-// certificate is a certificate and its key in files. Every handshake looks whether they
-// have changed, so that a renewal needs no restart and no connection ends.
+// certificate is a certificate and its key in files. Every handshake checks whether they
+// have changed, so that a renewal needs no restart and ends no connection.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
@@ -69,8 +69,8 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.pair, nil
 }
 
-// load reads the files. It notes their state even if they are broken, so that the log
-// tells about each broken state once.
+// load reads the files. It records their state even if they are broken, so that each
+// broken state is logged once.
 func (c *certificate) load() error {
 	c.seen = c.state()
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
@@ -81,7 +81,7 @@ func (c *certificate) load() error {
 	return nil
 }
 
-// state changes when a file is written, replaced or removed.
+// state returns a text that changes when a file is written, replaced or removed.
 func (c *certificate) state() (text string) {
 	for _, name := range []string{c.certFile, c.keyFile} {
 		info, err := os.Stat(name)
@@ -93,10 +93,9 @@ func (c *certificate) state() (text string) {
 	return text
 }
 
-// ServeRedirects answers plain HTTP on an address of its own until stop is called: it
-// answers the challenges of ACME and sends browsers to the public address. Whatever is
-// not a page gets an error, since a program that sends its token in the clear should
-// fail before somebody makes a habit of it.
+// ServeRedirects serves plain HTTP on a separate address until stop is called. It answers
+// ACME challenges and redirects browsers to the public address. Requests for anything but
+// a page get an error: a program that sends its token in plaintext should fail early.
 func (s *Server) ServeRedirects(address, publicURL string) (stop func(), err error) {
 	redirect := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead || r.Header.Get("Authorization") != "" {

@@ -1,5 +1,5 @@
-// Package slug makes the short names that are used in URLs, and changes the name and
-// the slug of what has both.
+// Package slug derives the short names in URLs, and changes the name and the slug of
+// resources that have both.
 package slug
 
 import (
@@ -16,12 +16,12 @@ const maxLength = 48
 
 var form = regexp.MustCompile(`^[a-z0-9-]{2,48}$`)
 
-// Check reports a slug that does not have the right form.
+// Check reports a malformed slug.
 func Check(v *fault.Violations, field string, slug *string) {
 	web.CheckMatch(v, field, slug, form, "must be 2 to 48 of a-z, 0-9 and -")
 }
 
-// Taken is the error for a slug that is already in use.
+// Taken returns the error for a slug that is already in use.
 func Taken(slug string) error {
 	return fault.New(fault.SlugTaken, "the slug %q is taken", slug)
 }

@@ -7,22 +7,20 @@ import (
 	"bursar/internal/db"
 )
 
-// Named is a resource with a name and a slug, as far as Update needs to know it.
+// Named contains the functions that Update needs for a resource with a name and a slug.
 type Named[T comparable] struct {
-	// Lock reads the resource and keeps others from changing it until the end of
-	// the transaction.
+	// Lock reads the resource and locks it against changes until the end of the transaction.
 	Lock func(tx *db.Tx) (T, error)
-	// Names returns where the resource keeps its name and its slug.
+	// Names returns pointers to the resource's name and slug.
 	Names func(resource *T) (name, slug *string)
-	// Change makes the changes to the resource that are about neither, and records them; it
-	// may be nil.
+	// Change makes the other changes to the resource, and records them; it may be nil.
 	Change func(tx *db.Tx, resource *T, changes *audit.Changes) error
 	Save   func(tx *db.Tx, resource T) error
 	Event  func(resource T) audit.Event
 }
 
-// Update changes the name and the slug of a resource, and whatever Change changes; a name or
-// slug that is nil stays as it is. The unique index of the slugs decides whether a slug is free.
+// Update changes the name and the slug of a resource, and calls Change for the rest. A nil name
+// or slug stays unchanged. The unique index of the slugs decides whether a slug is free.
 func Update[T comparable](ctx context.Context, d *db.DB, by db.Caller, newName, newSlug *string, r Named[T]) (T, error) {
 	updated, err := db.Write(ctx, d, by, func(tx *db.Tx) (T, audit.Event, error) {
 		before, err := r.Lock(tx)
@@ -59,8 +57,8 @@ func Update[T comparable](ctx context.Context, d *db.DB, by db.Caller, newName, 
 	return updated, err
 }
 
-// Choose finds a slug for a new resource: the given one, which must be free, or
-// else one that is derived from the name.
+// Choose returns a slug for a new resource: the given one, which must be free, or one
+// that is derived from the name.
 func Choose(given *string, name, fallback string, try func(slug string) (free bool, err error)) error {
 	if given == nil {
 		return Candidates(From(name, fallback), try)

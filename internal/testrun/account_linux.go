@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// account writes a record of each process that ends to a file, or stops doing so if the name is empty.
+// account makes the kernel write a record of each process that ends to a file. An empty name stops
+// that.
 func account(file string) error {
 	var name *byte
 	if file != "" {

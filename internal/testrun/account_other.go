@@ -4,5 +4,5 @@ package main
 
 import "errors"
 
-// account is what only Linux has.
+// account fails, because only Linux has process accounting.
 func account(string) error { return errors.ErrUnsupported }

@@ -69,8 +69,8 @@ func parseGroups(args []string) (groups []group, err error) {
 	return groups, nil
 }
 
-// command returns a go command with the environment of the group. When the context ends it is interrupted, and waits for the
-// tests that run, which Ctrl-C interrupts as well.
+// command returns a go command with the environment of the group. When the context ends, the command is interrupted and
+// waits for the running tests, which Ctrl-C also interrupts.
 func (g group) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), g.env...)
@@ -174,7 +174,7 @@ func (g group) test(ctx context.Context, r *report, extra []string) error {
 		return err
 	}
 	readErr := r.read(events)
-	// It exits with 1 if a test failed, and then an event says which.
+	// It exits with 1 if a test failed. Then an event names the test.
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 1 && ctx.Err() == nil {
 		return fmt.Errorf("go test: %w", err)
 	}

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// profile measures where the CPU time of a run goes: by program, from the process accounting of Linux (compilers, tests,
-// browsers, databases, the program itself), and for what go test builds also by package and group, from its action
-// graph. The accounting is that of the whole machine, rounds each process down to hundredths of a second, and does not have
-// processes that still run.
+// profile measures the CPU time of a run by program, from the process accounting of Linux: compilers, tests, browsers,
+// databases, the program itself. For builds and tests of go test it also measures by package and group, from the action
+// graph. The accounting covers the whole machine and rounds each process down to hundredths of a second. It does not
+// include processes that still run.
 type profile struct {
 	dir    string
 	groups int
@@ -49,7 +49,7 @@ func (p *profile) graph(group int) string {
 	return filepath.Join(p.dir, fmt.Sprintf("graph-%d", group))
 }
 
-// flags are those that a go test command needs beyond its own.
+// flags returns the additional flags of a go test command.
 func (p *profile) flags(group int) []string {
 	if p == nil {
 		return nil
@@ -104,7 +104,7 @@ func printUsage(out io.Writer, all []usage, most int) {
 	fmt.Fprintf(out, "%9.1f s          in all\n", sum.Seconds())
 }
 
-// readGraph sums up what a go command has built.
+// readGraph sums the CPU time of a go command's actions.
 func readGraph(file, name string) (total usage, packages []usage, err error) {
 	total.name = name
 	text, err := os.ReadFile(file)
@@ -132,7 +132,7 @@ func readGraph(file, name string) (total usage, packages []usage, err error) {
 	return total, packages, nil
 }
 
-// accountingRecord is struct acct_v3 of linux/acct.h, whose times are hundredths of a second.
+// accountingRecord is struct acct_v3 of linux/acct.h. Its times are hundredths of a second.
 type accountingRecord struct {
 	Flag, Version byte
 	Terminal      uint16
@@ -150,7 +150,7 @@ func (c compressed) duration() time.Duration {
 	return time.Duration(c&0x1fff) << (3 * (c >> 13)) * 10 * time.Millisecond
 }
 
-// readAccounting sums up processes by the names of their programs.
+// readAccounting sums the CPU time of processes by program name.
 func readAccounting(file string) (programs []usage, err error) {
 	f, err := os.Open(file)
 	if err != nil {

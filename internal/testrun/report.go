@@ -16,14 +16,14 @@ import (
 type event struct {
 	Action      string
 	Package     string
-	ImportPath  string // of what was built
+	ImportPath  string // of the built package
 	Test        string
 	Elapsed     float64
 	Output      string
 	FailedBuild string
 }
 
-// report collects the events of all groups. A package can be in several groups, and then is counted in each.
+// report collects the events of all groups. A package can be in several groups, and is counted in each.
 type report struct {
 	out   io.Writer
 	began time.Time
@@ -34,7 +34,7 @@ type report struct {
 	passed   int                 // tests
 	failures int                 // tests, and packages that failed without one
 	broken   int                 // packages
-	skips    map[string][]string // tests by the reason why they were skipped
+	skips    map[string][]string // tests by the reason for which they were skipped
 	packages []took
 	tests    []took
 	running  map[*packageRun]bool
@@ -42,13 +42,13 @@ type report struct {
 	builds   map[string]string // output of the compiler
 }
 
-// took is how long something ran.
+// took is the duration of a package or test.
 type took struct {
 	name    string
 	seconds float64
 }
 
-// packageRun is one package while it is tested.
+// packageRun is one package during its test.
 type packageRun struct {
 	name   string
 	began  time.Time
@@ -72,7 +72,7 @@ func (r *report) failed(err error) {
 	r.errors = append(r.errors, err)
 }
 
-// read takes the events of one go test command.
+// read reads the events of one go test command.
 func (r *report) read(events io.Reader) error {
 	current := map[string]*packageRun{}
 	lines := bufio.NewReader(events)
@@ -83,7 +83,7 @@ func (r *report) read(events io.Reader) error {
 			if json.Unmarshal(line, &e) == nil {
 				r.take(current, e)
 			} else {
-				r.print("%s", line) // of the go command itself
+				r.print("%s", line) // output of the go command itself
 			}
 		}
 		if err == io.EOF {
@@ -163,7 +163,7 @@ func (p *packageRun) write(test, text string) {
 	b.WriteString(text)
 }
 
-// end prints a line for a package, after the output of what failed in it.
+// end prints a line for a package, after the output of its failures.
 func (r *report) end(p *packageRun, e event) {
 	r.ended++
 	word := "ok"
@@ -176,7 +176,7 @@ func (r *report) end(p *packageRun, e event) {
 		}
 		fmt.Fprint(r.out, r.builds[e.FailedBuild])
 		for _, test := range p.order {
-			if text := p.output[test]; text != nil { // of a test that passed, only what came after its end: a panic elsewhere
+			if text := p.output[test]; text != nil { // a test that passed has only output after its end: a panic elsewhere
 				fmt.Fprint(r.out, text.String())
 			}
 		}
@@ -199,7 +199,7 @@ func (r *report) end(p *packageRun, e event) {
 
 func short(name string) string { return strings.TrimPrefix(name, "bursar/") }
 
-// skipReason finds the text of t.Skip in the output of a test: "    file_test.go:12: reason".
+// skipReason returns the text of t.Skip in the output of a test: " file_test.go:12: reason".
 func skipReason(output *strings.Builder) string {
 	if output != nil {
 		for line := range strings.Lines(output.String()) {
@@ -213,7 +213,7 @@ func skipReason(output *strings.Builder) string {
 	return "no reason given"
 }
 
-// beat prints what runs.
+// beat prints what is running.
 func (r *report) beat() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,7 +231,8 @@ func (r *report) beat() {
 
 const slowest = 10
 
-// summary prints what took longest, what was skipped and what failed, and reports whether everything passed.
+// summary prints the slowest packages and tests, skipped tests and failures, and reports whether everything
+// passed.
 func (r *report) summary(interrupted bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

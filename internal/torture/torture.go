@@ -1,4 +1,4 @@
-// Package torture tells a test how often to repeat itself.
+// Package torture determines how often a test repeats itself.
 package torture
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Rounds returns few in make test, a quarter of them in make check, and many in make torture, which has hours. A test
-// uses it for what it repeats: crashes, random histories, rows.
+// Rounds returns few in make test, a quarter of few in make check, and many in make torture, which runs for hours. A
+// test uses it for the number of repetitions: crashes, random histories, rows.
 func Rounds(few, many int) int {
 	switch {
 	case os.Getenv("BURSAR_TORTURE") != "":
@@ -21,17 +21,18 @@ func Rounds(few, many int) int {
 }
 
 // Within returns a function that reports whether there is time for another round: little CPU time in make test, a quarter of it in
-// make check, and much in make torture. It counts all that the process uses, so the test must not run beside others.
+// make check, and much in make torture. It counts the CPU time of the whole process, so the test must not run in parallel with
+// others.
 func Within(little, much time.Duration) (more func() bool) {
 	end := used() + time.Duration(Rounds(int(little), int(much)))
 	return func() bool { return used() < end }
 }
 
-// used is the CPU time that this process has used.
+// used returns the CPU time that this process has used.
 func used() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) // the kernel knows it
+		panic(err) // it cannot fail
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -8,16 +8,16 @@ import (
 	"bursar/internal/db"
 )
 
-// column is a column that holds sealed values. Its table has the column sealed_by beside it.
+// column is a column that contains sealed values. Its table also has the column sealed_by.
 type column struct {
 	table, id, name string
-	key, tail       string // the columns of the index and of that of the last digits, "" for none
-	ofStore         bool   // and of no workspace
-	passing         bool   // gone within weeks: reseal leaves it, and its key stays meanwhile
+	key, tail       string // the columns of the index and of the index of the last digits, "" for none
+	ofStore         bool   // its values belong to the store and to no workspace
+	passing         bool   // its values are deleted within weeks: reseal skips them, and their key stays meanwhile
 }
 
-// columns are all columns with sealed values: what is sealed elsewhere is not found by
-// reseal, and its key may be deleted.
+// columns are all columns with sealed values. reseal finds no values that are sealed
+// elsewhere, and their key may be deleted.
 func columns() []column {
 	return []column{
 		{table: "receiving_method", id: "id", name: "account_sealed", key: "account_key", tail: "tail_key"},
@@ -39,21 +39,21 @@ func (c column) context(id string) string { return Row(c.table, c.name, id) }
 // Account is the context of the account number of a receiving method.
 func Account(id string) string { return Row("receiving_method", "account_sealed", id) }
 
-// PayoutAccount is the context of the account number that a payout goes to.
+// PayoutAccount is the context of the account number of a payout's destination.
 func PayoutAccount(id string) string { return Row("payout", "account_sealed", id) }
 
-// ImportChunk is the context of a piece of an import: of its file, or of its refused lines.
+// ImportChunk is the context of a chunk of an import: of its file, or of its rejected lines.
 func ImportChunk(importID, part string, number int64) string {
 	return Row("directory_import_chunk", "body_sealed", importID+"/"+part+"/"+strconv.FormatInt(number, 10))
 }
 
-// ApprovalPayload is the context of what an approval is for.
+// ApprovalPayload is the context of the payload of an approval.
 func ApprovalPayload(id string) string { return Row("approval", "payload_sealed", id) }
 
-// ImportLine is the context of what a line of an import changes.
+// ImportLine is the context of the changes of a line of an import.
 func ImportLine(id string) string { return Row("directory_import_line", "payload_sealed", id) }
 
-// MergeState is the context of what entries were before a merge.
+// MergeState is the context of the state of entries before a merge.
 func MergeState(id string) string { return Row("directory_merge", "state_sealed", id) }
 
 // TOTPSecret is the context of the secret of an authenticator app.
@@ -62,26 +62,27 @@ func TOTPSecret(accountID string) string { return Row("totp", "secret_sealed", a
 // SigningSeed is the context of the seed of a signing key.
 func SigningSeed(id string) string { return Row("signing_key", "seed_sealed", id) }
 
-// OutgoingMail is the context of a message that is not delivered yet.
+// OutgoingMail is the context of an undelivered message.
 func OutgoingMail(id string) string { return Row("outgoing_mail", "message_sealed", id) }
 
-// StoreSecret is the context of a secret that the store has one of.
+// StoreSecret is the context of a secret of the whole store.
 func StoreSecret(name string) string { return Row("vault_secret", "sealed", name) }
 
-// NormalNumber is the form of an account number by which it is compared with others: how
-// people group its characters does not matter.
+// NormalNumber returns an account number in the form used for comparisons, without the
+// characters that group its digits.
 func NormalNumber(number string) string {
 	return accountnumber.Compact(number)
 }
 
 const (
-	// tailLength is how much of an account number's end it can be found by, and shortest how long the
-	// number must be: of a shorter one, nothing is shown either.
+	// tailLength is how many characters at the end of an account number it can be found by. shortest
+	// is how long the number must be: nothing is shown of a shorter one either.
 	tailLength, shortest = 4, 8
 )
 
-// Tail is the value by which Index and Lookups find an account number by its last four digits; ""
-// if it does not end so. No NormalNumber has a space, so it is never the index of a whole number.
+// Tail is the value by which Index and Lookups find an account number by its last four digits. It
+// is "" if the number does not end with four digits. No NormalNumber has a space, so a Tail is
+// never the index of a whole number.
 func Tail(number string) string {
 	number = NormalNumber(number)
 	if len(number) < shortest {
@@ -90,7 +91,7 @@ func Tail(number string) string {
 	return TailOf(number[len(number)-tailLength:])
 }
 
-// TailOf is the Tail of all numbers that end with four digits; "" if the text is something else.
+// TailOf is the Tail of all numbers that end with four digits. It is "" if the text is not four digits.
 func TailOf(digits string) string {
 	if len(digits) != tailLength || strings.Trim(digits, "0123456789") != "" {
 		return ""
@@ -98,7 +99,7 @@ func TailOf(digits string) string {
 	return "tail " + digits
 }
 
-// TailIndex is the index of the Tail of a number that was sealed, empty if it has none.
+// TailIndex returns the index of the Tail of a sealed number, or nothing if it has none.
 func (v *Vault) TailIndex(sealed []byte, number string) ([]byte, error) {
 	tail := Tail(number)
 	if tail == "" {
@@ -107,7 +108,7 @@ func (v *Vault) TailIndex(sealed []byte, number string) ([]byte, error) {
 	return v.Index(sealed, tail)
 }
 
-// replace stores a newly sealed value in the place of one that was read, unless it was changed since.
+// replace stores a newly sealed value in place of one that was read, unless that was changed since.
 func (c column) replace(tx *db.Tx, v *Vault, id string, was, sealed, plaintext []byte) error {
 	sql := db.NewStatement(`UPDATE `+c.table+` SET `+c.name+` = `, sealed)
 	sql.Add(`, sealed_by = `, KeyOf(sealed))

@@ -22,15 +22,15 @@ import (
 type masterKey struct {
 	version     int64
 	fingerprint string
-	wrapped     []byte // by the program of --vault-command, else nil
+	wrapped     []byte // by the program of --vault-command, otherwise nil
 	createdAt   int64
 }
 
-// fingerprint names a master key and tells nothing about it.
+// fingerprint identifies a master key and reveals nothing about it.
 func fingerprint(master []byte) string {
 	sum, err := derive(master, "fingerprint", 8)
 	if err != nil {
-		return "" // it takes a key of any length
+		return "" // it accepts a key of any length
 	}
 	return hex.EncodeToString(sum)
 }
@@ -52,11 +52,11 @@ func (v *Vault) currentMaster(ctx context.Context) (m masterKey, err error) {
 	return m, err
 }
 
-// ErrNone means that the store has no vault key yet and that this command makes none.
+// ErrNone is returned if the store has no vault key yet and this process must not create one.
 var ErrNone = errors.New("this store has no vault key yet: make one with 'bursar admin vault init --vault-key FILE', " +
 	"and give the file to every server with --vault-key (BURSAR_VAULT_KEY)")
 
-// findMaster gets the master key of the store into memory.
+// findMaster loads the master key of the store into memory.
 func (v *Vault) findMaster(ctx context.Context) error {
 	current, err := v.currentMaster(ctx)
 	if err != nil {
@@ -75,9 +75,8 @@ func (v *Vault) findMaster(ctx context.Context) error {
 	return v.obtain(ctx, current)
 }
 
-// Init makes the master key of a store that has none, or takes the one that is in the file.
-// Several processes may do so at once: one of them wins, and the others fail if they have
-// another key.
+// Init creates the master key of a store that has none, or uses the one in the file.
+// Several processes may call it at once: one wins, and the others fail if they have another key.
 func (v *Vault) Init(ctx context.Context) (fingerprint string, err error) {
 	current, err := v.currentMaster(ctx)
 	if err == nil && current.version == 0 {
@@ -91,8 +90,8 @@ func (v *Vault) Init(ctx context.Context) (fingerprint string, err error) {
 	return current.fingerprint, err
 }
 
-// addMaster stores a version of the master key, unless somebody was faster, and returns
-// what the store has then. with runs in the same transaction.
+// addMaster stores a version of the master key, unless another process has already done
+// so, and returns the one in the store. with runs in the same transaction.
 func (v *Vault) addMaster(ctx context.Context, by db.Caller, version int64, with func(tx *db.Tx) (audit.Event, error)) (masterKey, error) {
 	secret, wrapped, err := v.newMaster(ctx, version)
 	if err != nil {
@@ -121,15 +120,15 @@ func nullBytes(b []byte) any {
 	return b
 }
 
-// newMaster returns the master key that gets a version: one of the file that the store does
-// not know yet, or a new one, which is on disk or wrapped when newMaster returns.
+// newMaster returns the master key for a version: one of the file that the store does not
+// know yet, or a new one. The key is on disk or wrapped when newMaster returns.
 func (v *Vault) newMaster(ctx context.Context, version int64) (secret, wrapped []byte, err error) {
 	if v.config.Command != "" {
 		secret = newKey()
 		if wrapped, err = v.run(ctx, "wrap", secret); err != nil {
 			return nil, nil, err
 		}
-		back, err := v.run(ctx, "unwrap", wrapped) // before anything depends on it
+		back, err := v.run(ctx, "unwrap", wrapped) // verified before anything depends on it
 		if err == nil && !bytes.Equal(back, secret) {
 			err = errors.New("the program of --vault-command does not unwrap what it has wrapped")
 		}
@@ -138,7 +137,7 @@ func (v *Vault) newMaster(ctx context.Context, version int64) (secret, wrapped [
 	if v.config.KeyFile == "" {
 		return nil, nil, errors.New("no file for the vault key: name one with --vault-key (BURSAR_VAULT_KEY)")
 	}
-	unlock, err := keyfile.Lock(v.config.KeyFile) // else one of two processes could remove the other's key
+	unlock, err := keyfile.Lock(v.config.KeyFile) // otherwise one of two processes could remove the other's key
 	if err != nil {
 		return nil, nil, fmt.Errorf("make the vault key: %w", err)
 	}
@@ -153,7 +152,7 @@ func (v *Vault) newMaster(ctx context.Context, version int64) (secret, wrapped [
 	return secret, nil, err
 }
 
-// prepared returns the newest key of the file, if the store does not know it.
+// prepared returns the newest key of the file, if the store does not know it yet.
 func (v *Vault) prepared(ctx context.Context) ([]byte, error) {
 	list, err := v.readFile()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -180,7 +179,7 @@ func (v *Vault) know(secret []byte) {
 	v.masters[fingerprint(secret)] = secret
 }
 
-// obtain gets a master key into memory.
+// obtain loads a master key into memory.
 func (v *Vault) obtain(ctx context.Context, m masterKey) error {
 	v.mu.RLock()
 	known := v.masters[m.fingerprint] != nil
@@ -215,7 +214,7 @@ func (v *Vault) obtain(ctx context.Context, m masterKey) error {
 		v.config.KeyFile, strings.Join(names, ", "), m.fingerprint)}
 }
 
-// lost is an ErrLost that says which key is missing, in one line.
+// lost is an ErrLost that names the missing key, in one line.
 type lost struct{ text string }
 
 func (l lost) Error() string        { return l.text }
@@ -239,8 +238,8 @@ func (v *Vault) unwrapMaster(ctx context.Context, m masterKey) error {
 // commandTimeout bounds how long the program may take.
 const commandTimeout = 30 * time.Second
 
-// run calls the program with what to do as its last argument. It gets bytes on its standard
-// input and writes bytes to its standard output, each as one line of base64.
+// run calls the program with the operation as its last argument. The program reads bytes
+// from its standard input and writes bytes to its standard output, each as one line of base64.
 func (v *Vault) run(ctx context.Context, do string, in []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
@@ -266,7 +265,7 @@ func oneLine(text string) string {
 	return text[:min(len(text), most)]
 }
 
-// linePrefix begins each line of a key file that has a key.
+// linePrefix is the prefix of each line with a key in a key file.
 const linePrefix = "bursar-vault-key-1 "
 
 const fileHead = `# The vault key of a Bursar store. Whoever has this file and the database can read
@@ -307,8 +306,8 @@ func (v *Vault) readFile() ([][]byte, error) {
 	return list, nil
 }
 
-// addToFile makes a key and puts it into the file, which is made if there is none. The file
-// must be locked.
+// addToFile generates a key and adds it to the file, which it creates if necessary. The
+// file must be locked.
 func (v *Vault) addToFile(version int64) ([]byte, error) {
 	secret := newKey()
 	text, err := keyfile.Read(v.config.KeyFile)
@@ -327,7 +326,7 @@ func (v *Vault) addToFile(version int64) ([]byte, error) {
 	return secret, nil
 }
 
-// unwrap opens a data key.
+// unwrap decrypts a data key.
 func (v *Vault) unwrap(ctx context.Context, row wrappedKey) (*dataKey, error) {
 	secret, err := v.secretOf(ctx, row)
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"bursar/internal/db"
 )
 
-// resealSetting is the note that a reseal runs. Its value is the id of the last data key of
-// before: everything that is sealed with it or an earlier one is sealed anew.
+// resealSetting is the setting that records a reseal in progress. Its value is the id of
+// the last older data key: everything that is sealed with that key or an earlier one is
+// sealed again.
 const resealSetting = "vault_reseal"
 
-// Resealed says what a reseal did.
+// Resealed is the result of a reseal.
 type Resealed struct {
-	Resumed bool  `json:"resumed"` // it went on with an earlier one
-	Keys    int64 `json:"keys"`    // that were made
-	Values  int64 `json:"values"`  // that were sealed anew
-	Lost    int64 `json:"lost"`    // that cannot be opened, and stay as they are
+	Resumed bool  `json:"resumed"` // it continued an interrupted one
+	Keys    int64 `json:"keys"`    // that were created
+	Values  int64 `json:"values"`  // that were sealed again
+	Lost    int64 `json:"lost"`    // that cannot be opened, and stay unchanged
 }
 
-// Reseal gives every workspace a new data key and seals everything anew, while servers use
-// the store. If an earlier one was interrupted, it goes on with that one. progress is called
-// after each batch.
+// Reseal gives every workspace a new data key and seals all values again, while servers use
+// the store. It continues an earlier one that was interrupted. progress is called after each batch.
 func (v *Vault) Reseal(ctx context.Context, by db.Caller, progress func(done, total int64)) (Resealed, error) {
 	if err := v.Start(ctx); err != nil {
 		return Resealed{}, err
@@ -74,7 +74,7 @@ func (v *Vault) Reseal(ctx context.Context, by db.Caller, progress func(done, to
 	return done, err
 }
 
-// markReseal begins a reseal, or finds the one that was interrupted.
+// markReseal starts a reseal, or finds the one that was interrupted.
 func (v *Vault) markReseal(ctx context.Context) (mark int64, resumed bool, err error) {
 	var text string
 	_, err = db.Write(ctx, v.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -106,7 +106,7 @@ func (v *Vault) keysUpTo(ctx context.Context, mark int64) (keys []wrappedKey, er
 	return keys, err
 }
 
-// replaceKeys retires the older data keys that still seal, and makes others.
+// replaceKeys retires the older data keys that still seal, and creates new ones.
 func (v *Vault) replaceKeys(ctx context.Context, mark int64) (made int64, err error) {
 	old, err := v.keysUpTo(ctx, mark)
 	if err != nil {
@@ -154,10 +154,10 @@ type sealedValue struct {
 	sealed []byte
 }
 
-// resealBatch is smaller than batch, since servers write beside a reseal.
+// resealBatch is smaller than batch, since servers write during a reseal.
 const resealBatch = 100
 
-// resealColumn seals anew what one key has sealed in one column.
+// resealColumn seals again the values of one column that one key has sealed.
 func (v *Vault) resealColumn(ctx context.Context, c column, key wrappedKey, done *Resealed, progress func()) error {
 	after := ""
 	for {
@@ -204,7 +204,7 @@ func (v *Vault) resealColumn(ctx context.Context, c column, key wrappedKey, done
 			return err
 		}
 		progress()
-		select { // half of the time is for the writes of servers
+		select { // half of the time is left for the writes of servers
 		case <-time.After(time.Since(began)):
 		case <-ctx.Done():
 			return ctx.Err()
@@ -212,16 +212,16 @@ func (v *Vault) resealColumn(ctx context.Context, c column, key wrappedKey, done
 	}
 }
 
-// keepRetired is how long a retired data key stays at least: longer than the answers to
-// repeated requests, which do not refer to their key.
+// keepRetired is the minimum time that a retired data key stays. It is longer than that
+// of stored answers, which do not refer to their key.
 const keepRetired = 48 * time.Hour
 
-// expireBatch is how many retired keys one call of Expire looks at.
+// expireBatch is how many retired keys one call of Expire checks.
 const expireBatch = 100
 
-// Expire deletes some of the data keys that were retired long ago and that nothing is sealed
-// with. The next call goes on where this one ended: what a lost key has sealed keeps its data
-// keys for ever, and they must not be in the way of others.
+// Expire deletes some of the data keys that were retired long ago and that have sealed no
+// remaining value. The next call continues where this one ended. Data keys with values that a
+// lost key has sealed are never deleted, and must not block others.
 func (v *Vault) Expire(tx *db.Tx) error {
 	last := v.expired.Load()
 	type retired struct{ id, at int64 }
@@ -249,7 +249,7 @@ func (v *Vault) Expire(tx *db.Tx) error {
 	return nil
 }
 
-// Status is what the vault of a store is like.
+// Status is the state of the vault of a store.
 type Status struct {
 	Fingerprint string           `json:"fingerprint"` // of the current master key, "" for none
 	Version     int64            `json:"version"`
@@ -264,7 +264,7 @@ type Status struct {
 	Resealing   bool             `json:"reseal_interrupted_or_running"`
 }
 
-// Status reads what the vault is like. It needs no key.
+// Status reads the state of the vault. It needs no key.
 func (v *Vault) Status(ctx context.Context) (Status, error) {
 	s := Status{Sealed: map[string]int64{}}
 	var current masterKey

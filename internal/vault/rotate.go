@@ -10,7 +10,7 @@ import (
 	"bursar/internal/db"
 )
 
-// Prepare puts the next master key into the file and does not use it yet, so that the file
+// Prepare adds the next master key to the file and does not use it yet, so that the file
 // can be copied to other nodes first.
 func (v *Vault) Prepare(ctx context.Context) (string, error) {
 	if v.config.Command != "" {
@@ -27,16 +27,16 @@ func (v *Vault) Prepare(ctx context.Context) (string, error) {
 	return fingerprint(secret), err
 }
 
-// Rotated says what a rotation did.
+// Rotated is the result of a rotation.
 type Rotated struct {
 	Fingerprint string `json:"fingerprint"`
 	Version     int64  `json:"version"`
-	Resumed     bool   `json:"resumed"` // it went on with an earlier one
+	Resumed     bool   `json:"resumed"` // it continued an interrupted one
 	Rewrapped   int64  `json:"rewrapped"`
 }
 
-// Rotate begins a new version of the master key and wraps all data keys with it. If an
-// earlier rotation was interrupted, it goes on with that one. Nothing is sealed anew.
+// Rotate creates a new version of the master key and wraps all data keys with it. It
+// continues an earlier rotation that was interrupted. No value is sealed again.
 func (v *Vault) Rotate(ctx context.Context, by db.Caller) (Rotated, error) {
 	if err := v.Start(ctx); err != nil {
 		return Rotated{}, err
@@ -70,10 +70,10 @@ func rotatedEvent(tx *db.Tx) (audit.Event, error) {
 // batch is how many data keys are wrapped in one transaction. It is small so that other writes do not wait long.
 const batch = 500
 
-// rewrap wraps with the current master key what earlier ones have wrapped. It leaves out
-// what was wrapped by a key that is lost.
+// rewrap wraps data keys of earlier master keys with the current one. It skips those that
+// were wrapped by a lost key.
 func (v *Vault) rewrap(ctx context.Context, current masterKey) (done int64, err error) {
-	if err := v.obtain(ctx, current); err != nil { // another process may have made it a moment ago
+	if err := v.obtain(ctx, current); err != nil { // another process may have just created it
 		return 0, err
 	}
 	v.mu.RLock()
@@ -136,8 +136,8 @@ func (v *Vault) rewrapSome(ctx context.Context, master []byte, version int64, ro
 	return int64(len(secrets)), err
 }
 
-// Replace begins with a new master key because the old one is lost, and with it whatever it
-// has sealed. What makes sessions is made anew, too: see identity.Prepare.
+// Replace creates a new master key because the old one is lost, together with all values
+// that it has sealed. The keys that sign sessions are replaced, too: see identity.Prepare.
 func (v *Vault) Replace(ctx context.Context, by db.Caller) (string, error) {
 	current, err := v.currentMaster(ctx)
 	if err != nil {

@@ -18,11 +18,11 @@ const (
 	keySize       = 32
 	nonceSize     = 12
 	headerSize    = 1 + 8 + nonceSize
-	// indexSize is enough that no two values of a workspace have the same index.
+	// indexSize is large enough that no two values of a workspace have the same index.
 	indexSize = 16
 )
 
-// dataKey is a data key that was unwrapped, with what it is used for.
+// dataKey is an unwrapped data key, with the keys that are derived from it.
 type dataKey struct {
 	id        int64
 	workspace int64
@@ -88,7 +88,7 @@ func newDataKey(id, workspace int64, secret []byte) (*dataKey, error) {
 	return k, err
 }
 
-// associated returns what the tag of a sealed value covers beside it.
+// associated returns the additional data that the tag of a sealed value covers.
 func associated(workspace int64, context string) []byte {
 	bound := make([]byte, 0, 64+len(context))
 	bound = append(bound, "bursar sealed value "...)
@@ -112,7 +112,7 @@ func (k *dataKey) open(workspace int64, context string, sealed []byte) ([]byte, 
 	}
 	plaintext, err := k.aead.Open([]byte{}, sealed[9:headerSize], sealed[headerSize:], associated(workspace, context))
 	if err != nil {
-		return nil, ErrDamaged // the error of the package says nothing else
+		return nil, ErrDamaged // the error of the package has no more detail
 	}
 	return plaintext, nil
 }
@@ -123,8 +123,8 @@ func (k *dataKey) indexOf(value string) []byte {
 	return hash.Sum(nil)[:indexSize]
 }
 
-// KeyOf returns the id of the data key that sealed a value, which the column sealed_by has
-// beside the value. It is 0 for bytes that are no sealed value.
+// KeyOf returns the id of the data key that sealed a value. The column sealed_by stores it
+// beside the value. It is 0 for bytes that are not a sealed value.
 func KeyOf(sealed []byte) int64 {
 	if len(sealed) < headerSize || sealed[0] != formatVersion {
 		return 0
@@ -132,13 +132,13 @@ func KeyOf(sealed []byte) int64 {
 	return int64(binary.BigEndian.Uint64(sealed[1:]))
 }
 
-// wrapContext keeps a wrapped data key from being used as that of another workspace.
+// wrapContext prevents a wrapped data key from being used for another workspace.
 func wrapContext(id, workspace int64) []byte {
 	return fmt.Appendf(nil, "bursar data key %d %d", id, workspace)
 }
 
 func wrapping(master []byte) (cipher.AEAD, error) {
-	if len(master) != keySize { // else none would be as good as any
+	if len(master) != keySize { // otherwise any key would be accepted
 		return nil, fmt.Errorf("a master key has %d bytes, not %d", keySize, len(master))
 	}
 	key, err := derive(master, "wrap", keySize)

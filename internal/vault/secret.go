@@ -11,8 +11,8 @@ import (
 // ExternalIDKey is the name of the key under which the external ids of payouts are hashed.
 const ExternalIDKey = "external_id_key"
 
-// StoredSecret returns a secret of the store by its name, nil if there is none. It stays the same when the vault is rotated or
-// resealed. Call it outside of transactions.
+// StoredSecret returns a secret of the store by its name, or nil if there is none. It stays the same when the vault is rotated
+// or resealed. Call it outside transactions.
 func (v *Vault) StoredSecret(ctx context.Context, name string) (secret []byte, err error) {
 	if err := v.Ready(ctx, 0); err != nil {
 		return nil, err
@@ -31,8 +31,8 @@ func (v *Vault) StoredSecret(ctx context.Context, name string) (secret []byte, e
 	return secret, err
 }
 
-// InsertSecret seals and stores a secret unless there is one of that name, and reports whether it did. The vault must be ready for
-// the store itself. Several nodes may do so at once: one of them wins, and the others wait for it.
+// InsertSecret seals and stores a secret unless one of that name exists, and reports whether it did. The vault must be ready for
+// the store itself. Several nodes may call it at once: one wins, and the others wait for it.
 func (v *Vault) InsertSecret(tx *db.Tx, name string, secret []byte) (bool, error) {
 	sealed, err := v.Seal(0, StoreSecret(name), secret)
 	if err != nil {
@@ -42,7 +42,7 @@ func (v *Vault) InsertSecret(tx *db.Tx, name string, secret []byte) (bool, error
 		name, sealed, KeyOf(sealed)).Scan(new(string))
 }
 
-// StoreKey returns a random key of 32 bytes that the store has under a name, and makes it at the first call.
+// StoreKey returns the random 32-byte key that the store has under a name, and creates it at the first call.
 func (v *Vault) StoreKey(ctx context.Context, name string) ([]byte, error) {
 	if key, found := v.storeKeys.Load(name); found {
 		return key.([]byte), nil
@@ -55,7 +55,7 @@ func (v *Vault) StoreKey(ctx context.Context, name string) ([]byte, error) {
 			return struct{}{}, audit.None("the store makes a key for itself"), err
 		})
 		if err == nil {
-			key, err = v.StoredSecret(ctx, name) // another node may have been faster
+			key, err = v.StoredSecret(ctx, name) // another node may have created it first
 		}
 	}
 	if err != nil {

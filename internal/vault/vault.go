@@ -13,16 +13,16 @@ import (
 	"bursar/internal/fault"
 )
 
-// Config says where the master key is.
+// Config is the location of the master key.
 type Config struct {
-	// KeyFile has the master key, and earlier ones that are still needed.
+	// KeyFile contains the master key, and earlier ones that are still needed.
 	KeyFile string
 	// Command wraps and unwraps the master key instead: a program and its arguments.
 	Command string
-	// Make makes the master key of a store that has none. Servers of PostgreSQL do not, since
-	// each of several nodes would make another: they take the one that is in the file.
+	// Make creates the master key of a store that has none. Servers with PostgreSQL do not
+	// set it, because each of several nodes would create another key. They use the one in the file.
 	Make bool
-	// Tell is called with what an operator must know about a key that was made.
+	// Tell is called with a message for the operator about a newly created key.
 	Tell func(text string)
 }
 
@@ -33,7 +33,7 @@ type Vault struct {
 
 	finding sync.Mutex
 	found   atomic.Bool  // the master key
-	expired atomic.Int64 // the data key that Expire looked at last
+	expired atomic.Int64 // the data key that Expire last checked
 
 	mu      sync.RWMutex
 	masters map[string][]byte  // by fingerprint
@@ -43,21 +43,22 @@ type Vault struct {
 	storeKeys sync.Map // of StoreKey, by name
 }
 
-// sealing is the key that seals for a workspace, as known since an epoch of the store.
+// sealing is the key that seals for a workspace, as read at an epoch of the store.
 type sealing struct {
 	key   *dataKey
 	epoch uint64
 }
 
 var (
-	// ErrLost is for what was sealed with a key that this process does not have.
+	// ErrLost is returned for values that were sealed with a key that this process does
+	// not have.
 	ErrLost = errors.New("the key that sealed it is not here")
-	// ErrDamaged is for bytes that are not what was sealed for this row and column.
+	// ErrDamaged is returned for bytes that were not sealed for this row and column.
 	ErrDamaged = errors.New("the sealed value is damaged, or belongs to another row")
 )
 
-// New makes a vault. It touches neither the key nor the store before it is used, so that
-// whatever needs no secret works without the key.
+// New returns a vault. It does not access the key or the store before it is used, so that
+// functions without secrets work without the key.
 func New(d *db.DB, c Config) *Vault {
 	if c.Tell == nil {
 		c.Tell = func(string) {}
@@ -65,8 +66,8 @@ func New(d *db.DB, c Config) *Vault {
 	return &Vault{db: d, config: c, masters: map[string][]byte{}, keys: map[int64]*dataKey{}, sealing: map[int64]sealing{}}
 }
 
-// Start finds the master key, or makes the first one. It makes the keys of the store, so that every backup has them.
-// Servers call it before they serve.
+// Start finds the master key, or creates the first one. It creates the keys of the store, so that every backup has
+// them. Servers call it before they serve.
 func (v *Vault) Start(ctx context.Context) error {
 	if err := v.Ready(ctx, 0); err != nil {
 		return err
@@ -96,8 +97,8 @@ func (v *Vault) begin(ctx context.Context) error {
 func Row(table, column, id string) string { return table + "." + column + " " + id }
 
 // Ready prepares the vault to seal and open values of a workspace (0 is the store itself).
-// Call it before db.Write if the callback seals or opens: a callback must not wait for
-// another transaction, which making the workspace's first key is.
+// Call it before db.Write if the callback seals or opens. A callback must not wait for
+// another transaction, and creating the workspace's first key is one.
 func (v *Vault) Ready(ctx context.Context, workspace int64) error {
 	if err := v.begin(ctx); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (v *Vault) Seal(workspace int64, context string, plaintext []byte) ([]byte,
 	return key.seal(workspace, context, plaintext), nil
 }
 
-// Open returns what was sealed.
+// Open decrypts a sealed value.
 func (v *Vault) Open(workspace int64, context string, sealed []byte) ([]byte, error) {
 	id := KeyOf(sealed)
 	if id == 0 {
@@ -146,7 +147,7 @@ func (v *Vault) Open(workspace int64, context string, sealed []byte) ([]byte, er
 	return nil, fmt.Errorf("open a sealed value: %w", err)
 }
 
-// Index returns the bytes by which an equal value of the same workspace is found. They are
+// Index returns the bytes by which equal values of the same workspace are found. They are
 // stored beside the sealed value and change with it.
 func (v *Vault) Index(sealed []byte, value string) ([]byte, error) {
 	key, err := v.key(KeyOf(sealed))
@@ -156,8 +157,7 @@ func (v *Vault) Index(sealed []byte, value string) ([]byte, error) {
 	return key.indexOf(value), nil
 }
 
-// Lookups returns what Index may have stored for a value: one result for each data key that
-// the workspace has.
+// Lookups returns the possible results of Index for a value: one for each data key of the workspace.
 func (v *Vault) Lookups(ctx context.Context, workspace int64, value string) ([][]byte, error) {
 	f, err := v.Finder(ctx, workspace)
 	if err != nil {
@@ -166,7 +166,7 @@ func (v *Vault) Lookups(ctx context.Context, workspace int64, value string) ([][
 	return f.Lookups(value), nil
 }
 
-// Finder finds many values by the data keys that a workspace has at one moment.
+// Finder looks up many values with the data keys of a workspace at one moment.
 type Finder struct {
 	workspace, newest int64
 	keys              []*dataKey
@@ -177,7 +177,7 @@ func (v *Vault) Finder(ctx context.Context, workspace int64) (*Finder, error) {
 	if err := v.begin(ctx); err != nil {
 		return nil, err
 	}
-	if err := v.load(ctx, workspace); err != nil { // a key may have been made a moment ago
+	if err := v.load(ctx, workspace); err != nil { // a key may have just been created
 		return nil, err
 	}
 	f := &Finder{workspace: workspace}
@@ -191,7 +191,7 @@ func (v *Vault) Finder(ctx context.Context, workspace int64) (*Finder, error) {
 	return f, nil
 }
 
-// Lookups returns what Index may have stored for a value.
+// Lookups returns the possible results of Index for a value.
 func (f *Finder) Lookups(value string) [][]byte {
 	found := make([][]byte, len(f.keys))
 	for i, key := range f.keys {
@@ -200,15 +200,15 @@ func (f *Finder) Lookups(value string) [][]byte {
 	return found
 }
 
-// Current says whether no data key was made since. A transaction that must not overlook a value
-// asks at its end: values are only sealed with a key that was committed before.
+// Current reports whether no data key was created since. A transaction that must not overlook a
+// value checks this at its end, because values are only sealed with a key that was already committed.
 func (f *Finder) Current(q db.Q) (bool, error) {
 	newer, err := q.Row(`SELECT id FROM vault_key WHERE workspace_number = $1 AND id > $2 LIMIT 1`, f.workspace, f.newest).Scan(new(int64))
 	return !newer, err
 }
 
-// Secret returns a secret of the store with which the answers to repeated requests are kept,
-// and its id. 0 is the one to use now.
+// Secret returns a secret of the store that encrypts the answers to repeated requests, and
+// its id. Id 0 asks for the current one.
 func (v *Vault) Secret(ctx context.Context, id int64) (int64, []byte, error) {
 	if id == 0 {
 		if err := v.Ready(ctx, 0); err != nil {
@@ -231,8 +231,8 @@ func (v *Vault) Secret(ctx context.Context, id int64) (int64, []byte, error) {
 // loadTimeout bounds how long a caller without a context waits for the store.
 const loadTimeout = 10 * time.Second
 
-// sealingKey returns the key that seals for a workspace. Any that is in memory will do: see
-// the states of a key.
+// sealingKey returns the key that seals for a workspace. A retired key in memory is valid
+// too: see the states of a key.
 func (v *Vault) sealingKey(workspace int64) (*dataKey, error) {
 	v.mu.RLock()
 	known, ok := v.sealing[workspace]
@@ -285,11 +285,11 @@ func (v *Vault) key(id int64) (*dataKey, error) {
 	return v.keys[id], nil
 }
 
-// maxKeys bounds how many data keys are in memory. Beyond it those of workspaces are forgotten and
-// read again as they are needed.
+// maxKeys bounds how many data keys are in memory. Beyond it those of workspaces are dropped and
+// read again when needed.
 const maxKeys = 10_000
 
-// load reads the data keys of a workspace, and makes one if none seals.
+// load reads the data keys of a workspace, and creates one if none seals.
 func (v *Vault) load(ctx context.Context, workspace int64) error {
 	epoch := v.db.Epoch()
 	rows, err := v.dataKeys(ctx, workspace)
@@ -309,11 +309,11 @@ func (v *Vault) load(ctx context.Context, workspace int64) error {
 		v.mu.RLock()
 		key := v.keys[row.id]
 		v.mu.RUnlock()
-		if key == nil { // else it is known, also if the file has no longer, or not yet, what wraps it now
+		if key == nil { // otherwise it is already unwrapped, even if the file does not have its current wrapping key
 			key, err = v.unwrap(ctx, row)
 		}
 		if errors.Is(err, ErrLost) && i > 0 {
-			continue // only what it has sealed is lost
+			continue // only the values that it has sealed are lost
 		}
 		if err != nil {
 			return fmt.Errorf("unwrap the data key %d: %w", row.id, err)
@@ -323,7 +323,8 @@ func (v *Vault) load(ctx context.Context, workspace int64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.keys) > maxKeys {
-		// The store's own stays, with which transactions seal mail: they must not wait for another one.
+		// The store's own key stays. Transactions seal mail with it, and must not wait for another
+		// transaction.
 		own, ok := v.sealing[0]
 		clear(v.keys)
 		clear(v.sealing)
@@ -348,8 +349,8 @@ func (v *Vault) dataKeys(ctx context.Context, workspace int64) (rows []wrappedKe
 	return rows, err
 }
 
-// makeDataKey makes the key that seals for a workspace. Several nodes may do so at once:
-// one of them wins.
+// makeDataKey creates the key that seals for a workspace. Several nodes may call it at
+// once: one wins.
 func (v *Vault) makeDataKey(ctx context.Context, workspace int64) error {
 	for {
 		current, err := v.currentMaster(ctx)
@@ -371,7 +372,8 @@ func (v *Vault) makeDataKey(ctx context.Context, workspace int64) error {
 	}
 }
 
-// rotatedError is that the vault key was rotated after a node had read which one it is. Trying again reads the new one.
+// rotatedError is returned if the vault key was rotated after a node had read the current one. A retry reads the new
+// one.
 type rotatedError struct{ fingerprint string }
 
 func (e *rotatedError) Error() string {

@@ -1,6 +1,6 @@
-// Package wait is how long a test waits for what another goroutine, process or browser does. On a machine that is slow or
-// busy with other work it waits longer, so that a test fails because something does not happen and not because it
-// happens late.
+// Package wait determines how long a test waits for another goroutine, process or browser. It waits longer on a machine
+// that is slow or busy with other work. So a test fails because something does not happen, and not because it happens
+// late.
 package wait
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	idle    = 2 * time.Minute  // on a machine that does the known piece of work in time
+	idle    = 2 * time.Minute  // on a machine that completes the reference work in time
 	longest = 10 * time.Minute // less than a package may take, which is 40
 )
 
@@ -22,11 +22,11 @@ const (
 	longestPause  = 100 * time.Millisecond
 )
 
-// known is how long the known piece of work takes on a core of 2020 that does nothing else: 16 MiB of SHA-256, which
-// the race detector does not slow down.
+// known is how long the reference work takes on an idle core of 2020: 16 MiB of SHA-256, which the race detector
+// does not slow down.
 const known = 40 * time.Millisecond
 
-// measured is the longest limit that was found, which only grows.
+// measured is the longest limit so far. It never decreases.
 var measured atomic.Int64
 
 // Limit returns how long a test waits. The first call measures the machine.
@@ -37,7 +37,7 @@ func Limit() time.Duration {
 	return measure()
 }
 
-// measure does the known piece of work, and makes the limit longer if it took longer than it should.
+// measure does the reference work, and extends the limit if it took longer than it should.
 func measure() time.Duration {
 	began := time.Now()
 	text := make([]byte, 1<<20)
@@ -64,7 +64,8 @@ func Until(t testing.TB, what string, holds func() bool) {
 	UntilWithin(t, 1, what, holds)
 }
 
-// UntilWithin waits for several times as long as Until, for what is many times the work.
+// UntilWithin is Until with a multiple of the limit, for conditions that need many times
+// the work.
 func UntilWithin(t testing.TB, times int, what string, holds func() bool) {
 	t.Helper()
 	began := time.Now()
@@ -80,7 +81,7 @@ func UntilWithin(t testing.TB, times int, what string, holds func() bool) {
 	}
 }
 
-// several is a multiple of the limit that ends before go test does.
+// several returns a multiple of the limit that ends before go test does.
 func several(times int, limit time.Duration) time.Duration {
 	return min(time.Duration(times)*limit, 3*longest)
 }

@@ -16,7 +16,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// validator is an input that checks itself.
+// validator is an input with a Validate method.
 type validator interface{ Validate(v *fault.Violations) }
 
 // timedValidator is an input whose rules depend on the time, in Unix milliseconds.
@@ -24,7 +24,7 @@ type timedValidator interface {
 	ValidateAt(v *fault.Violations, now int64)
 }
 
-// binder fills an input from a request. A tag of each field names its source: `path`,
+// binder fills an input from a request. A tag of each field is its source: `path`,
 // `query`, `header` or `json` (the body); `required:"true"` makes it mandatory. All
 // problems are reported together.
 type binder[In any] struct {
@@ -82,7 +82,7 @@ func (b *binder[In]) request(x *Exchange, body []byte) (In, error) {
 	return in, v.Err()
 }
 
-// validate reports what is wrong with an input by its own rules.
+// validate checks an input by its own rules.
 func validate(in any, v *fault.Violations, now func() int64) {
 	switch rules := in.(type) {
 	case validator:
@@ -103,7 +103,7 @@ func (b *binder[In]) bindParams(x *Exchange, in reflect.Value, v *fault.Violatio
 		var given []string
 		switch p.source {
 		case "path":
-			// No row has such an id, so the answer is "not found" rather than an error.
+			// No row has such an id, so the response is "not found" and not an error.
 			given = []string{cleanPathValue(x, p.name)}
 		case "header":
 			if values := x.R.Header.Values(p.name); len(values) > 0 {
@@ -199,8 +199,8 @@ func (b *binder[In]) readObject(body []byte, in reflect.Value, seen map[string]b
 // jsonSpace is the white space of JSON.
 const jsonSpace = " \t\r\n"
 
-// malformed explains a body that is not JSON. The decoder's own message may quote the
-// input, so the answer tells only the place and the kind of the error.
+// malformed returns the error for a body that is not JSON. The decoder's own message may
+// quote the input, so this one contains only the position and the kind of the error.
 func malformed(err error) error {
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {
@@ -212,7 +212,7 @@ func malformed(err error) error {
 	return fault.Invalid("body", fmt.Sprintf("is not valid JSON at byte %d", syntax.ByteOffset))
 }
 
-// dotted writes a JSON pointer such as /fields/email as fields.email.
+// dotted converts a JSON pointer such as /fields/email to fields.email.
 func dotted(p jsontext.Pointer) string {
 	var parts []string
 	for token := range p.Tokens() {

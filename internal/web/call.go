@@ -14,8 +14,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// Call calls a service method for whoever uses the console. It checks the input as the
-// API checks one that it has bound.
+// Call calls a service method for the user of the console. It checks the input as the API
+// checks a bound one.
 func Call[In, Out any](s *Endpoints, x *Exchange, fn Func[In, Out], in In) (out Out, err error) {
 	var v fault.Violations
 	validate(&in, &v, s.now)
@@ -25,12 +25,13 @@ func Call[In, Out any](s *Endpoints, x *Exchange, fn Func[In, Out], in In) (out 
 	return fn(x.R.Context(), x.Caller, in)
 }
 
-// CallOnce is Call for a form that a person may send twice, such as by a double click:
-// the key makes it happen once, and the second call returns what the first one did. It
-// waits if the first one is still running. The request is what was sent; the same key
+// CallOnce is Call for a form that may be sent twice, for example by a double click. The
+// key makes it happen once, and the second call returns the result of the first. It waits
+// if the first one is still running. request is the content of the form: the same key
 // with another request is refused.
 func CallOnce[In, Out any](s *Endpoints, x *Exchange, key string, request []byte, fn Func[In, Out], in In) (out Out, err error) {
-	// A handler may call several methods for one form: their answers must not be mixed up.
+	// A handler may call several methods for one form. Their stored answers must have
+	// different fingerprints.
 	bound, err := s.bindKey(x, "", key, fmt.Appendf(request, "\n%T", in))
 	if err != nil {
 		return out, err
@@ -53,7 +54,7 @@ func CallOnce[In, Out any](s *Endpoints, x *Exchange, key string, request []byte
 	return out, err
 }
 
-// waitForKey claims a key as soon as the call that has it ends.
+// waitForKey claims a key as soon as the call that holds it ends.
 func (s *Endpoints) waitForKey(ctx context.Context, key *db.IdempotencyKey) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -69,7 +70,7 @@ func (s *Endpoints) waitForKey(ctx context.Context, key *db.IdempotencyKey) (don
 	}
 }
 
-// replayed decodes the answer that is stored for a key.
+// replayed decodes the stored answer for a key.
 func replayed[Out any](r *db.Replay) (out Out, err error) {
 	var answer struct {
 		Data  jsontext.Value `json:"data"`
@@ -87,8 +88,8 @@ func replayed[Out any](r *db.Replay) (out Out, err error) {
 	return out, nil
 }
 
-// RecordRefusal writes the audit row of a caller who lacks a permission, or who does not
-// belong to what they asked for. It returns the error to show: the given one, or that of
+// RecordRefusal writes the audit row of a caller who lacks a permission or is not a
+// member of the requested tenant. It returns the error to show: err, or the error of
 // writing the row. Other errors leave no row.
 func (s *Endpoints) RecordRefusal(x *Exchange, action audit.Action, err error) error {
 	var f *fault.Fault

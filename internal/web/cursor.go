@@ -14,14 +14,14 @@ import (
 // bits.
 const macLength = 16
 
-// Cursors makes and opens the opaque positions in lists. A cursor is valid only for the
-// endpoint, the workspace and the filters that it was made for.
+// Cursors encodes and decodes the opaque positions in lists. A cursor is valid only for
+// the endpoint, the workspace and the filters that it was created for.
 type Cursors struct {
 	macs  sync.Pool // of hash.Hash: setting its key costs more than using it
 	pages buffers
 }
 
-// NewCursors makes cursors with the key that all nodes share.
+// NewCursors returns Cursors with a key that all nodes share.
 func NewCursors(key []byte) *Cursors {
 	return &Cursors{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
 }
@@ -54,7 +54,7 @@ func (c *Cursors) mac(scope, position string) []byte {
 	return h.Sum(text[:0])[:macLength]
 }
 
-// scopeText joins parts so that different parts never give the same text.
+// scopeText joins parts so that different parts never result in the same text.
 func scopeText(parts []string) string {
 	var text []byte
 	for _, part := range parts {

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// Flat marks an answer whose fields are at the top level as well as in data: the
+// Flat marks an answer whose fields are at the top level as well as in data. The
 // specification shows device codes both ways.
 type Flat interface{ Flat() }
 
@@ -26,11 +26,11 @@ type appender interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// Made is the answer of a method that makes something: 201 with what was made, or 200 with what
-// was there before, such as under the same external id.
+// Made is the answer of a method that creates something: 201 with what was created, or 200 with
+// what already existed, such as under the same external id.
 type Made[T any] struct {
 	Of    T
-	Found bool // it was there before
+	Found bool // it already existed
 }
 
 func (m Made[T]) unwrap() (any, int) {
@@ -40,13 +40,13 @@ func (m Made[T]) unwrap() (any, int) {
 	return m.Of, http.StatusCreated
 }
 
-// UnmarshalJSON reads an answer that was kept for an idempotency key.
+// UnmarshalJSON decodes an answer that was stored for an idempotency key.
 func (m *Made[T]) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &m.Of) }
 
-// wrapped is an answer that has a status of its own.
+// wrapped is an answer with its own status.
 type wrapped interface{ unwrap() (any, int) }
 
-// unwrap returns what an answer sends, and its status.
+// unwrap returns the body of an answer, and its status.
 func unwrap(out any) (any, int) {
 	if made, ok := out.(wrapped); ok {
 		return made.unwrap()
@@ -54,9 +54,9 @@ func unwrap(out any) (any, int) {
 	return out, http.StatusOK
 }
 
-// Outcome is the answer of a method that stores something and may answer with a fault all the same: see approval.Outcome.
+// Outcome is the answer of a method that stores something but may still respond with a fault: see approval.Outcome.
 type Outcome interface {
-	// Kept returns what was answered, or the fault.
+	// Kept returns the answer or the fault.
 	Kept() (any, *fault.Fault)
 }
 
@@ -72,7 +72,7 @@ func appendAnswer(dst []byte, out any) ([]byte, error) {
 		if dst, err = appendJSON(dst, out); err != nil {
 			return nil, err
 		}
-		dst[len(dst)-1] = ',' // in place of the closing brace
+		dst[len(dst)-1] = ',' // replaces the closing brace
 		dst = slices.Delete(dst, start, start+1)
 	}
 	dst, err := appendJSON(append(dst, `"data":`...), out)

@@ -1,6 +1,6 @@
-// Package web makes HTTP endpoints of service methods: it binds requests to inputs,
-// writes the envelope around answers, and does what all endpoints have in common
-// (authentication, idempotency, audit of refusals, pages of lists).
+// Package web turns service methods into HTTP endpoints. It binds requests to inputs,
+// encodes answers in envelopes, and handles what all endpoints have in common:
+// authentication, idempotency, audit of refusals and pages of lists.
 package web
 
 import (
@@ -28,7 +28,7 @@ type Exchange struct {
 	R         *http.Request
 	RequestID string
 	IP        string
-	Route     string // the pattern, not the path, which has ids in it
+	Route     string // the pattern and not the path, which contains ids
 	Caller    db.Caller
 	Status    int
 
@@ -53,7 +53,7 @@ func (x *Exchange) send(status int, body []byte) {
 	}
 }
 
-// Fail sends an error. One that is not a fault is logged and its text is not sent.
+// Fail sends an error. An error that is not a fault is logged, and its text is not sent.
 func (x *Exchange) Fail(err error) {
 	f := x.Explain(err)
 	if f.RetryAfter > 0 {
@@ -70,7 +70,7 @@ func (x *Exchange) Fail(err error) {
 }
 
 // Explain returns the fault in an error. Any other error is logged and becomes a fault
-// that tells nothing but the request id.
+// with only the request id.
 func (x *Exchange) Explain(err error) *fault.Fault {
 	var f *fault.Fault
 	if errors.As(err, &f) && !errors.Is(err, db.ErrUnknown) {
@@ -92,8 +92,8 @@ func (x *Exchange) Explain(err error) *fault.Fault {
 	return fault.New(fault.Internal, "an internal error occurred; give the request id %s when you report it", x.RequestID)
 }
 
-// retryStore is when to try again after the database could not be reached. The request has waited
-// for it already.
+// retryStore is when to retry after the database could not be reached. The request has already
+// waited for it.
 const retryStore = time.Second
 
 // body reads the whole body, which may be empty. That of a GET is ignored.
@@ -146,9 +146,9 @@ func idempotencyKey(r *http.Request) (string, error) {
 	return key, nil
 }
 
-// bindKey binds an idempotency key to the caller and the request. All logout requests of
-// a caller look alike, so those are bound to the session. A limited credential gets no answer
-// to a request of one that may do more.
+// bindKey binds an idempotency key to the caller and the request. All logout requests of a
+// caller are identical, so those are bound to the session. A credential with limits gets no
+// stored answer to a request of a credential that may do more.
 func (s *Endpoints) bindKey(x *Exchange, action audit.Action, key string, body []byte) (*db.IdempotencyKey, error) {
 	scope := x.Caller.ID
 	if x.Caller.Scope.Limited() {

@@ -15,19 +15,19 @@ import (
 const (
 	// fileBuffer is how much of a file is sent at once.
 	fileBuffer = 1 << 16
-	// pieceTime is how long the receiver may take for that.
+	// pieceTime is how long the receiver may take for one piece.
 	pieceTime = time.Minute
 )
 
 // File is an answer of any length, which is sent while it is written. Its type and its
-// name are set before the first byte.
+// name must be set before the first byte.
 type File struct {
 	*bufio.Writer
 	Type string // of the content
-	Name string // that a browser stores it under
+	Name string // the file name that a browser suggests
 }
 
-// pieces sends what a file has buffered.
+// pieces sends the buffered parts of a file.
 type pieces struct {
 	x     *Exchange
 	file  *File
@@ -40,8 +40,8 @@ func (p *pieces) Write(b []byte) (int, error) {
 	if err := p.begin(); err != nil {
 		return 0, err
 	}
-	// The server's write timeout is meant for pages and would end a long download, so
-	// every piece has one of its own.
+	// The server's write timeout is for pages and would end a long download, so every
+	// piece has its own timeout.
 	if err := http.NewResponseController(p.x.W).SetWriteDeadline(time.Now().Add(pieceTime)); err != nil {
 		return 0, err
 	}
@@ -62,9 +62,9 @@ func (p *pieces) begin() error {
 	return nil
 }
 
-// SendFile answers with a file that write makes. It returns an error if nothing has been
-// sent yet. Later it breaks the connection, so that nobody takes half a file for a whole
-// one.
+// SendFile responds with a file that write produces. It returns an error if nothing has
+// been sent yet. Later it breaks the connection, so that an incomplete file is not taken
+// as complete.
 func (x *Exchange) SendFile(write func(*File) error) error {
 	file := &File{}
 	sent := &pieces{x: x, file: file}
@@ -83,7 +83,7 @@ func (x *Exchange) SendFile(write func(*File) error) error {
 	panic(http.ErrAbortHandler)
 }
 
-// Download makes an endpoint of a service method that answers with a file, for callers
+// Download returns the endpoint of a service method that answers with a file, for callers
 // with a session. A refused attempt is audited under the action.
 func Download[In any](s *Endpoints, action audit.Action, fn func(ctx context.Context, by db.Caller, in In, to *File) error) Endpoint {
 	bind := newBinder[In](s.now)

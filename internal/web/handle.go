@@ -14,10 +14,10 @@ import (
 	"bursar/internal/fault"
 )
 
-// Endpoints is what all endpoints share: the store, authentication and rate limits.
+// Endpoints contains what all endpoints share: the store, authentication and rate limits.
 type Endpoints struct {
 	DB *db.DB
-	// Authenticate returns who calls, or an error if the credential is not valid.
+	// Authenticate returns the caller, or an error if the credential is not valid.
 	Authenticate func(x *Exchange) (audit.Actor, error)
 	// Count applies the rate limit to a caller with a session.
 	Count func(x *Exchange, callerID string, requests int) error
@@ -29,12 +29,11 @@ type Endpoints struct {
 
 func (s *Endpoints) now() int64 { return s.DB.Now() }
 
-// Func is a service method. The caller is a parameter of its own, so that no method can
-// forget to ask who calls.
+// Func is a service method. The caller is a separate parameter, so that no method can
+// omit it.
 type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
 
-// Read makes an endpoint of a service method that changes nothing, for callers with a
-// session.
+// Read returns the endpoint of a service method that changes nothing, for callers with a session.
 func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
@@ -55,8 +54,8 @@ func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	}
 }
 
-// Change makes an endpoint of a service method that changes something, for callers with
-// a session. A refused attempt is audited under the action.
+// Change returns the endpoint of a service method that changes something, for callers
+// with a session. A refused attempt is audited under the action.
 func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
@@ -65,7 +64,7 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 		}
 		body, err := x.body()
 		if err == nil && body != nil {
-			// The body may have taken long, and the session may have ended meanwhile.
+			// Reading the body may have taken long, and the session may have ended meanwhile.
 			err = s.identify(x)
 		}
 		if err != nil {
@@ -98,10 +97,10 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 // costly is an input that counts as several requests.
 type costly interface{ Cost() int }
 
-// actor is an answer that tells who has just signed in. The request log shows it.
+// actor is an answer that identifies who has just signed in. The request log shows it.
 type actor interface{ ActorID() string }
 
-// Open makes an endpoint of a service method that needs no session.
+// Open returns the endpoint of a service method that needs no session.
 func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	bind := newBinder[In](s.now)
 	return func(x *Exchange) {
@@ -132,8 +131,8 @@ func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 	}
 }
 
-// enter finds out who calls and counts the call. If the caller cannot go on, it has
-// answered the request.
+// enter authenticates the caller and counts the request. If it returns false, it has
+// already responded.
 func (s *Endpoints) enter(x *Exchange) bool {
 	err := s.identify(x)
 	if err == nil {
@@ -156,7 +155,7 @@ func (s *Endpoints) identify(x *Exchange) error {
 }
 
 // claimKey claims the idempotency key of the request, if it has one. The transaction of
-// the mutation looks for an earlier answer; so does refuse.
+// the mutation looks up an earlier answer; so does refuse.
 func (s *Endpoints) claimKey(x *Exchange, action audit.Action, body []byte) (done func(), err error) {
 	nothing := func() {}
 	key, err := idempotencyKey(x.R)
@@ -174,9 +173,8 @@ func (s *Endpoints) claimKey(x *Exchange, action audit.Action, body []byte) (don
 	return done, nil
 }
 
-// refuse answers a request that did not succeed. A caller who lacks a permission, or who
-// does not belong to what they asked for, leaves an audit row. With an idempotency key the answer is stored, so that a retry gets the
-// same one.
+// refuse responds to a failed request. It writes an audit row if the caller lacks a permission or is not a member of the requested
+// tenant. With an idempotency key the answer is stored, so that a retry gets the same one.
 func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	var replay *db.Replay
 	if errors.As(err, &replay) {
@@ -185,11 +183,11 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	}
 	f := x.Explain(err)
 	if f.Code == fault.Unavailable && (errors.Is(err, db.ErrUnknown) || errors.Is(err, db.ErrAway)) {
-		x.Fail(f) // the store has no answer either, and the caller has waited for it long enough
+		x.Fail(f) // the store cannot store an answer either, and the caller has waited long enough
 		return
 	}
 	if f.Code == fault.SecondPersonRequired {
-		x.Fail(f) // which is stored with the request for approval
+		x.Fail(f) // the fault is stored with the request for approval
 		return
 	}
 	event, err := s.refusal(x, action, f)
@@ -198,8 +196,8 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		return
 	}
 	if key := x.Caller.IdempotencyKey; key != nil && f.MayPass() { // so a retry runs again
-		// The first attempt may have succeeded and only this retry been refused: replay
-		// its answer.
+		// The first attempt may have succeeded and only this retry been refused. Then
+		// replay the answer of the first.
 		earlier := s.DB.Answered(x.R.Context(), key)
 		if errors.As(earlier, &replay) {
 			x.replay(replay)
@@ -221,12 +219,12 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 	x.Fail(f)
 }
 
-// probes is how many rows a caller leaves by asking for what they do not belong to. More
-// of them tell nothing new, and would let the caller fill the disk.
+// probes limits the audit rows of a caller who requests resources of tenants that they
+// are not a member of. More rows contain nothing new, and would let the caller fill the disk.
 var probes = budget.Kind{Name: "probe", Burst: 50, Every: time.Minute}
 
-// refusal is the audit row of a caller who lacks a permission or, in the operator's log,
-// of one who does not belong to what they asked for.
+// refusal returns the audit row of a caller who lacks a permission or, in the operator's
+// log, of one who is not a member of the requested tenant.
 func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (event audit.Event, err error) {
 	event = audit.None("a refused request changes nothing")
 	action = cmp.Or(audit.Action(f.Action), action)
@@ -235,7 +233,8 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 	if f.Code == fault.Forbidden {
 		asked = refusedResource(x, action, f)
 	}
-	// What is no id may be anything that somebody has typed. Only the description can be erased.
+	// A text that is not an id may be any input of a user, including personal data. Only the
+	// description can be erased.
 	if asked != "" && !isID(asked, action.Resource()) {
 		description += " (asked for " + asked + ")"
 		asked = ""
@@ -272,8 +271,8 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 	return event, err
 }
 
-// record writes the row of a refusal and the answer, even if the caller has closed the
-// connection.
+// record writes the audit row and the answer of a refusal, even if the caller has closed
+// the connection.
 func (s *Endpoints) record(x *Exchange, by db.Caller, event audit.Event, f *fault.Fault) error {
 	_, err := db.Write(context.WithoutCancel(x.R.Context()), s.DB, by, func(tx *db.Tx) (*fault.Fault, audit.Event, error) {
 		if !f.Outside || event.Exempt() != "" {
@@ -288,8 +287,8 @@ func (s *Endpoints) record(x *Exchange, by db.Caller, event audit.Event, f *faul
 	return err
 }
 
-// refusedResource is the id of what a refused request is about. Forms for the settings of
-// a tenant do not have its id in their path, but the refusal tells it.
+// refusedResource returns the id of the resource of a refused request. Forms for the
+// settings of a tenant do not have its id in their path, but the fault contains it.
 func refusedResource(x *Exchange, action audit.Action, f *fault.Fault) string {
 	if f.ResourceID != "" {
 		return f.ResourceID
@@ -311,7 +310,7 @@ func isID(text string, of audit.ResourceType) bool {
 	return plain && (len(prefix) <= 8 && len(rest) == 26 || of == audit.Role && len(text) <= 64)
 }
 
-// pathName is the name of the path parameter that holds the id of a resource.
+// pathName returns the name of the path parameter with the id of a resource.
 func pathName(r audit.ResourceType) string {
 	switch r {
 	case audit.Member:
@@ -321,7 +320,7 @@ func pathName(r audit.ResourceType) string {
 	case audit.ReceivingMethod:
 		return "method_id"
 	case audit.DeviceCode:
-		return "" // whoever knows a device code can use it, so it is never recorded
+		return "" // a device code is a credential, so it is never recorded
 	}
 	return "id"
 }

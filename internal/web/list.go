@@ -15,11 +15,11 @@ const (
 	defaultLimit = 25
 	maxLimit     = 100
 	limitRule    = "must be an integer from 1 to 100"
-	// everything is a LIMIT that is larger than any list.
+	// everything is a LIMIT that exceeds any list.
 	everything = 1 << 30
 )
 
-// PageParams is the part of a request that asks for one page of a list.
+// PageParams are the parameters of a request for one page of a list.
 type PageParams struct {
 	Limit  *string `query:"limit"`
 	Cursor *string `query:"cursor"`
@@ -48,17 +48,17 @@ func (p *PageParams) Validate(v *fault.Violations) {
 	p.size = n
 }
 
-// Window is the page of a list that a request asks for.
+// Window is the requested page of a list.
 type Window struct {
-	After string // the position that it begins after
-	Limit int    // how many rows to read: one more than the page shows, which tells whether there is another page
+	After string // the position that the page begins after
+	Limit int    // how many rows to read: one more than the page shows, to detect another page
 
 	paged   bool
 	scope   string
 	cursors *Cursors
 }
 
-// Order is where a list begins: a position before all others.
+// Order is the start position of a list, before all others.
 type Order string
 
 const (
@@ -93,10 +93,10 @@ func (c *Cursors) Unpaged(p PageParams, order Order, scope ...string) (Window, e
 	return c.Paged(p, order, scope...)
 }
 
-// Shown returns how many of the rows that were read belong to the page.
+// Shown returns how many of the rows that were read are part of the page.
 func (w Window) Shown(read int) int { return min(read, w.Limit-1) }
 
-// tail appends what follows the rows of a page.
+// tail appends the end of a page, after its rows.
 func (w Window) tail(dst []byte, read int, last string) []byte {
 	if !w.paged {
 		return append(dst, '}')
@@ -125,7 +125,7 @@ type Page[T any] struct {
 	last   string
 }
 
-// NewPage makes a page of the rows that were read for a window.
+// NewPage returns a page of the rows that were read for a window.
 func NewPage[T any](w Window, rows []T, position func(T) string) Page[T] {
 	l := Page[T]{rows: rows[:w.Shown(len(rows))], window: w, read: len(rows)}
 	if len(l.rows) > 0 {
@@ -135,7 +135,7 @@ func NewPage[T any](w Window, rows []T, position func(T) string) Page[T] {
 }
 
 // ReadUnpaged reads a list, oldest first, that is paged only when the request asks for
-// it. load gets the position to begin after and how many rows to read.
+// it. load gets the position to start after and how many rows to read.
 func ReadUnpaged[T any](ctx context.Context, d *db.DB, c *Cursors, p PageParams, position func(T) string,
 	load func(q db.Q, after string, take int) ([]T, error), scope ...string) (Page[T], error) {
 	window, err := c.Unpaged(p, Ascending, scope...)
@@ -156,7 +156,7 @@ func ReadUnpaged[T any](ctx context.Context, d *db.DB, c *Cursors, p PageParams,
 // Rows returns the rows of the page.
 func (l Page[T]) Rows() []T { return l.rows }
 
-// Next returns the cursor of the next page; more says whether there is one.
+// Next returns the cursor of the next page. more reports whether there is one.
 func (l Page[T]) Next() (cursor string, more bool) { return l.window.next(l.read, l.last) }
 
 func (l Page[T]) appendListing(dst []byte) ([]byte, error) {
@@ -169,11 +169,10 @@ func (l Page[T]) appendListing(dst []byte) ([]byte, error) {
 	return l.window.tail(dst, l.read, l.last), nil
 }
 
-// JSONPage is one page of a list whose rows are written as JSON straight from the
-// database.
+// JSONPage is one page of a list whose rows are encoded as JSON directly from the database.
 type JSONPage struct {
 	window Window
-	pooled *[]byte // where body came from
+	pooled *[]byte // the pool's buffer for body
 	body   []byte
 	read   int
 	last   []byte
@@ -181,7 +180,7 @@ type JSONPage struct {
 
 const listingStart = `{"ok":true,"data":[`
 
-// NewJSONPage begins a page.
+// NewJSONPage starts a page.
 func (w Window) NewJSONPage() *JSONPage {
 	pooled := w.cursors.pages.get()
 	return &JSONPage{window: w, pooled: pooled, body: append(*pooled, listingStart...)}
@@ -201,7 +200,7 @@ func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
 	e.last = append(e.last[:0], position...)
 }
 
-// Clear takes back the rows that were added, so that a query can run again.
+// Clear removes the rows that were added, so that a query can run again.
 func (e *JSONPage) Clear() { e.body, e.read = e.body[:len(listingStart)], 0 }
 
 // Rows returns the rows of the page as a JSON array.
@@ -209,7 +208,7 @@ func (e *JSONPage) Rows() []byte {
 	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')
 }
 
-// Next returns the cursor of the next page; more says whether there is one.
+// Next returns the cursor of the next page. more reports whether there is one.
 func (e *JSONPage) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
 
 // finish returns the whole answer, which is valid until release.

@@ -15,16 +15,16 @@ import (
 // an id.
 const LastMillisecond = 1<<48 - 1
 
-// CheckText reports a text that does not have between low and high characters, has
-// control characters or invisible formatting characters, or is blank although it must not be empty.
+// CheckText reports a text whose length is not between low and high characters, that has control
+// characters or invisible formatting characters, or that is blank although it must not be empty.
 func CheckText(v *fault.Violations, field, text string, low, high int) {
 	if CheckReference(v, field, text, low, high); !v.Has(field) && api.HasHidden(text) {
 		v.Add(field, api.HiddenRule)
 	}
 }
 
-// CheckReference is CheckText for a text that refers to what may be stored already, such as a filter. What was stored
-// before invisible characters were refused can be found.
+// CheckReference is CheckText for a text that refers to stored data, such as a filter. It accepts invisible
+// characters, because older data may contain them.
 func CheckReference(v *fault.Violations, field, text string, low, high int) {
 	n := utf8.RuneCountInString(text)
 	switch {

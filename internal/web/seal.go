@@ -13,14 +13,14 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Sealer encrypts and authenticates values that a browser keeps in a cookie, so that
-// whoever starts a sign-in costs the server no memory.
+// Sealer encrypts and authenticates values that a browser stores in a cookie, so that a
+// sign-in in progress costs the server no memory.
 type Sealer struct {
 	seal cipher.AEAD
 	now  func() int64
 }
 
-// NewSealer derives its key from the key that all nodes share.
+// NewSealer returns a Sealer. It derives its key from the key that all nodes share.
 func NewSealer(key []byte, now func() int64) (*Sealer, error) {
 	own, err := hkdf.Key(sha256.New, key, nil, "bursar sealed cookies", 32)
 	if err != nil {
@@ -42,7 +42,7 @@ type sealed[T any] struct {
 	Value T
 }
 
-// Seal encrypts a value for a purpose. It can be opened until its life is over.
+// Seal encrypts a value for a purpose. It can be opened until its lifetime ends.
 func Seal[T any](s *Sealer, purpose string, value T, life time.Duration) (string, error) {
 	text, err := json.Marshal(sealed[T]{s.now() + life.Milliseconds(), value})
 	if err != nil {
@@ -53,7 +53,7 @@ func Seal[T any](s *Sealer, purpose string, value T, life time.Duration) (string
 	return base64.RawURLEncoding.EncodeToString(s.seal.Seal(nonce, nonce, text, []byte(purpose))), nil
 }
 
-// Unseal opens what Seal made for the same purpose, unless its life is over.
+// Unseal opens the result of Seal for the same purpose, until its lifetime ends.
 func Unseal[T any](s *Sealer, purpose, text string) (value T, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || len(raw) < s.seal.NonceSize() {

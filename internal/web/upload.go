@@ -17,9 +17,9 @@ import (
 
 const (
 	// arrivalTime is how long each piece of an upload may take to arrive. The server's read
-	// timeout is meant for small bodies and would end a long upload.
+	// timeout is for small bodies and would end a long upload.
 	arrivalTime = 30 * time.Second
-	// arrivalPiece is how large such a piece is.
+	// arrivalPiece is the size of such a piece.
 	arrivalPiece = 64 << 10
 )
 
@@ -29,18 +29,18 @@ type Upload struct {
 	from    io.Reader
 	most    int64
 	read    int64
-	allowed int64 // how much may be read by the present deadline
+	allowed int64 // how much may be read before the current deadline
 	sum     hash.Hash
 	end     func(sum []byte) (db.Caller, error)
 }
 
-// NewUpload makes an upload of what a reader has of the body of a request, at most so many bytes.
-// When all of it has arrived, end finds out anew who calls.
+// NewUpload returns an upload of a request body that from reads, with a maximum size in bytes.
+// When all of it has arrived, end authenticates the caller again.
 func NewUpload(x *Exchange, from io.Reader, most int64, end func(sum []byte) (db.Caller, error)) *Upload {
 	return &Upload{x: x, from: from, most: most, sum: sha256.New(), end: end}
 }
 
-// Read reads what has arrived. It gives the sender more time as more arrives.
+// Read reads the data that has arrived. It extends the deadline as more arrives.
 func (u *Upload) Read(p []byte) (int, error) {
 	if u.read >= u.allowed {
 		u.allowed = u.read + arrivalPiece
@@ -63,8 +63,8 @@ func (u *Upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// End finds out anew who calls, since the session may have ended meanwhile, and binds the
-// idempotency key to what has arrived: the same file sent again gets the same answer.
+// End authenticates the caller again, since the session may have ended meanwhile. It
+// binds the idempotency key to the data: the same file sent again gets the same answer.
 func (u *Upload) End() (db.Caller, error) { return u.end(u.sum.Sum(nil)) }
 
 // endUpload is End for an upload that is the whole body of a request.
@@ -81,13 +81,13 @@ func (s *Endpoints) endUpload(x *Exchange, action audit.Action, sum []byte) (db.
 }
 
 // answered returns the answer to an earlier request with the same idempotency key as an error, or
-// a conflict if that one sent another file. Nothing of a file that is sent again is stored, so
-// that it does not count against a quota.
+// a conflict if that request sent another file. A file that is sent again is not stored, so it
+// does not count against a quota.
 func (u *Upload) answered(s *Endpoints, key *db.IdempotencyKey) error {
 	lookup := func(key *db.IdempotencyKey) error {
 		return s.DB.Answered(u.x.R.Context(), key)
 	}
-	used := lookup(key) // which knows nothing of the file yet
+	used := lookup(key) // it does not cover the file yet
 	var conflict *fault.Fault
 	if !errors.As(used, &conflict) {
 		return used
@@ -100,13 +100,13 @@ func (u *Upload) answered(s *Endpoints, key *db.IdempotencyKey) error {
 		err = lookup(by.IdempotencyKey)
 	}
 	if err == nil {
-		err = used // it has expired at this moment
+		err = used // it has just expired
 	}
 	return err
 }
 
-// Receive makes an endpoint of a service method that takes a file of at most so many bytes, for
-// callers with a session. A refused attempt is audited under the action.
+// Receive returns the endpoint of a service method that accepts a file with a maximum size in
+// bytes, for callers with a session. A refused attempt is audited under the action.
 func Receive[In, Out any](s *Endpoints, action audit.Action, most int64,
 	fn func(ctx context.Context, by db.Caller, in In, body *Upload) (Out, error)) Endpoint {
 	bind := newBinder[In](s.now)
@@ -120,7 +120,7 @@ func Receive[In, Out any](s *Endpoints, action audit.Action, most int64,
 		}
 		done, err := s.claimKey(x, action, nil)
 		key := x.Caller.IdempotencyKey
-		x.Caller.IdempotencyKey = nil // until the file has arrived, nobody knows what it is bound to
+		x.Caller.IdempotencyKey = nil // it cannot be bound until the file has arrived
 		if err != nil {
 			s.refuse(x, action, err)
 			return

@@ -17,11 +17,11 @@ import (
 
 const (
 	copyStep     = 1 << 20               // bytes that are read at a time
-	copyRest     = 20 * time.Millisecond // between two steps: at most 50 MB a second
+	copyRest     = 20 * time.Millisecond // between two steps: limits copying to 50 MB a second
 	maxBasePause = 10 * time.Minute      // between two tries
 )
 
-// makeBases makes a base when one is needed, and every week.
+// makeBases creates a base when one is needed, and every week.
 func (s *Shipper) makeBases(ctx context.Context) {
 	select {
 	case <-s.met:
@@ -56,10 +56,10 @@ func (s *Shipper) makeBases(ctx context.Context) {
 	}
 }
 
-// makeBase copies the database file beside the writes. What is written meanwhile may be in the copy, or half of it; the
-// segments that are cut meanwhile have all of it, and are merged into the base in the end. That needs
-// neither a lock nor a reader that keeps the log from being started anew, and no segment from the target, which
-// the server may not be able to read.
+// makeBase copies the database file while writes go on. The copy may contain all of a concurrent write, or half of it.
+// The segments that are cut meanwhile have all of it, and are merged into the base in the end. So makeBase needs
+// neither a lock nor a reader that keeps the WAL from being reset. It needs no segment from the target, which the
+// server may not be able to read.
 func (s *Shipper) makeBase(ctx context.Context) error {
 	if err := s.checkOwner(ctx); err != nil { // before the work of copying
 		return err
@@ -68,7 +68,7 @@ func (s *Shipper) makeBase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The copy has no log, so everything up to the cut must be in the database.
+	// The copy has no WAL, so everything up to the cut must be in the database.
 	if err := s.awaitCopied(ctx, at); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *Shipper) makeBase(ctx context.Context) error {
 		s.mu.Lock()
 		s.status.Broken = false
 		s.mu.Unlock()
-		select { // whoever asked for one while this was made has it
+		select { // a request that arrived while this base was made is served too
 		case <-s.needBase:
 		default:
 		}
@@ -114,7 +114,7 @@ func (s *Shipper) makeBase(ctx context.Context) error {
 	return nil
 }
 
-// cutHere cuts, and returns where.
+// cutHere cuts a segment and returns the position.
 func (s *Shipper) cutHere() (at sqlite.Position, size uint32, last ltx.TXID, jumps int, err error) {
 	if err := s.cut(); err != nil {
 		return at, 0, 0, 0, err
@@ -133,7 +133,7 @@ func (s *Shipper) awaitCopied(ctx context.Context, at sqlite.Position) error {
 		if err != nil || done {
 			return err
 		}
-		select { // for readers of old pages
+		select { // wait for readers of old pages
 		case <-time.After(cutEvery):
 		case <-ctx.Done():
 			return ctx.Err()
@@ -149,7 +149,7 @@ func (s *Shipper) copyDatabase(ctx context.Context, path string, last ltx.TXID, 
 	}
 	defer file.Close()
 	pageSize := s.wal.PageSize()
-	if size == 0 { // nothing was cut yet
+	if size == 0 { // nothing has been cut yet
 		info, err := file.Stat()
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (s *Shipper) copyDatabase(ctx context.Context, path string, last ltx.TXID, 
 			if err != nil && err != io.EOF {
 				return err
 			}
-			clear(step[n:]) // the file may have become shorter, and then a segment says so
+			clear(step[n:]) // the file may have become shorter; then a segment has its new size
 			for at := 0; at < len(step) && page <= size; at += pageSize {
 				if err := e.page(page, step[at:at+pageSize]); err != nil {
 					return err
@@ -201,7 +201,7 @@ func (s *Shipper) completeBase(ctx context.Context, to, copied string, from, las
 		for _, w := range way {
 			paths = append(paths, s.queue.path(w.name()))
 		}
-		// The uploader may have merged and removed one of them since.
+		// The uploader may have merged and removed one of them meanwhile.
 		if err = merge(ctx, to, paths); !errors.Is(err, fs.ErrNotExist) || try == 3 {
 			return err
 		}

@@ -16,15 +16,15 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-// saltOf returns the salt of the log that a segment was cut from.
+// saltOf returns the salt of the WAL that a segment was cut from.
 func saltOf(h ltx.Header) (salt [8]byte) {
 	binary.BigEndian.PutUint32(salt[:], h.WALSalt1)
 	binary.BigEndian.PutUint32(salt[4:], h.WALSalt2)
 	return salt
 }
 
-// encodeCut writes changes after a position as a segment. Its header has the place in the log where it ends; the
-// field for a node has the checksum of the log up to there.
+// encodeCut writes changes after a position as a segment. Its header has the position in the WAL where it ends.
+// The header's field for a node has the checksum of the WAL up to there.
 func encodeCut(w io.Writer, s segment, c sqlite.Changes, from sqlite.Position, sizeBefore uint32, pageSize int, now time.Time) error {
 	first := from.Frame
 	if from.Salt != c.To.Salt {
@@ -43,7 +43,7 @@ func encodeCut(w io.Writer, s segment, c sqlite.Changes, from sqlite.Position, s
 	data, nothing := make([]byte, pageSize), make([]byte, pageSize)
 	next := sizeBefore + 1 // SQLite leaves out new pages that have no content yet, but a base must have every page
 	if sizeBefore == 0 {
-		next = c.Size + 1 // a base is coming that has them
+		next = c.Size + 1 // a base follows that has them
 	}
 	for _, p := range c.Pages {
 		for ; next < p.Number; next++ {
@@ -88,7 +88,7 @@ func newEncoder(w io.Writer, h ltx.Header) (*encoder, error) {
 	return &encoder{e, buffer, h.LockPgno()}, nil
 }
 
-// page leaves out the page at which SQLite locks files, which has no content.
+// page writes a page. It leaves out the page at which SQLite locks files, which has no content.
 func (e *encoder) page(number uint32, data []byte) error {
 	if number == e.lock {
 		return nil
@@ -106,7 +106,7 @@ func (e *encoder) close() error {
 	return e.buffer.Flush()
 }
 
-// merge writes segments that follow on each other as one.
+// merge writes consecutive segments as one.
 func merge(ctx context.Context, to string, from []string) error {
 	readers := make([]io.Reader, len(from))
 	for i, path := range from {

@@ -13,23 +13,23 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// owner names the store whose backup a target has.
+// owner identifies the store whose backup a target has.
 type owner struct {
 	ID    string    `json:"id"`
-	Token string    `json:"token"` // another one every minute, so that a copy of the store is noticed
+	Token string    `json:"token"` // changes every minute, so that a copy of the store is detected
 	Since time.Time `json:"since"`
-	Safe  time.Time `json:"safe"` // everything that was committed before is there
+	Safe  time.Time `json:"safe"` // everything committed before this time is in the target
 }
 
-// tokens are what the owner of a target may have as its token: the last one, the one that is being written, and those of a
-// backup that was gone when this one began.
+// tokens are the valid tokens of the owner of a target: the last one, the one that is being written, and those of a backup
+// that was missing when this one began.
 type tokens struct {
 	Target string   `json:"target"`
 	Tokens []string `json:"tokens"`
 }
 
-// meet finds out what the target has, and refuses the backup of another store. A store that is not the one that wrote here
-// last, such as an old copy of it, does not continue what is there, whatever the numbers are.
+// meet reads the owner of the target, and refuses the backup of another store. A store that did not write here last, such
+// as an old copy of it, does not continue the backup, whatever the numbers are.
 func (s *Shipper) meet(ctx context.Context) error {
 	var o owner
 	err := getJSON(ctx, s.Target, ownerName, &o)
@@ -41,14 +41,14 @@ func (s *Shipper) meet(ctx context.Context) error {
 		return errOther(s.Target)
 	}
 	var known tokens
-	_ = getJSON(ctx, s.queue, tokensName, &known) // a file that is not there knows none
+	_ = getJSON(ctx, s.queue, tokensName, &known) // a missing file has no tokens
 	if known.Target != s.Target.String() {
 		known.Tokens = nil
 	}
 	isOther := !isNew && !slices.Contains(known.Tokens, o.Token)
 	s.mu.Lock()
 	s.token, s.earlier = o.Token, nil
-	if isNew { // else what was begun in the place of this backup is not gone on with
+	if isNew { // otherwise the backup that replaced this one is not continued
 		s.earlier = slices.DeleteFunc(known.Tokens, func(t string) bool { return t == "" || t == s.next })
 	}
 	isLost := len(s.earlier) > 0
@@ -59,7 +59,8 @@ func (s *Shipper) meet(ctx context.Context) error {
 		}
 	}
 	if isOther {
-		// The numbers that were cut so far may be those of somebody else. They are dropped before the target says that it is ours.
+		// The numbers of the cuts so far may be those of another copy. They are dropped before this store becomes the owner of the
+		// target.
 		if err := s.dropQueue(ctx); err != nil {
 			return err
 		}
@@ -109,8 +110,8 @@ func (s *Shipper) meet(ctx context.Context) error {
 	return nil
 }
 
-// makeRoot makes the folder of a backup the first time. Later a folder that is missing is on a disk that is not mounted, and
-// a new one would be on the disk of the store.
+// makeRoot creates the folder of a backup the first time. Later, a missing folder is on a disk that is not mounted, and a
+// new one would be on the disk of the store.
 func makeRoot(to folder, isLost bool) error {
 	if !isLost {
 		return os.MkdirAll(string(to), 0o700)
@@ -121,7 +122,7 @@ func makeRoot(to folder, isLost bool) error {
 	return nil
 }
 
-// dropQueue forgets what was cut, because the target was written by another copy of this store.
+// dropQueue removes all cuts, because the target was written by another copy of this store.
 func (s *Shipper) dropQueue(ctx context.Context) error {
 	s.Log.Warn("the backup was written by another copy of this store, or this one has written elsewhere, so it needs a new base")
 	s.cutting.Lock()
@@ -129,8 +130,8 @@ func (s *Shipper) dropQueue(ctx context.Context) error {
 	return s.forget(ctx)
 }
 
-// checkChain makes a base if the segments do not lead from the last one to a commit: there is none yet, somebody has deleted a
-// segment, what came in between went to another target, or is encrypted.
+// checkChain requests a base if the segments do not lead from the last base to a commit. Then there is no base yet, a
+// segment was deleted, or segments in between went to another target or are encrypted.
 func (s *Shipper) checkChain(all []segment, to ltx.TXID) {
 	if _, err := plan(all, to); err != nil {
 		s.Log.Info("the backup gets a base", "reason", err)
@@ -145,7 +146,8 @@ var (
 	errUsurped  = errors.New("another server with a copy of this store writes there: stop it, or give each a place of its own, and start this one again")
 )
 
-// checkOwner finds that the target was emptied or is not mounted, or that another copy of the store writes there.
+// checkOwner returns an error if the target was emptied or is not mounted, or if another copy of the store writes
+// there.
 func (s *Shipper) checkOwner(ctx context.Context) error {
 	var o owner
 	err := getJSON(ctx, s.Target, ownerName, &o)
@@ -166,8 +168,8 @@ func (s *Shipper) checkOwner(ctx context.Context) error {
 	return nil
 }
 
-// own says that the backup is ours, and up to when it is complete. The queue keeps the new token first, so that a process that is
-// killed in between knows both.
+// own writes this store as the owner of the backup, and until when the backup is complete. The queue stores the new token first,
+// so that a process that is killed in between knows both.
 func (s *Shipper) own(ctx context.Context) error {
 	s.mu.Lock()
 	if s.next == "" {

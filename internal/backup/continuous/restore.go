@@ -17,13 +17,13 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-// Moment says which state of a store is wanted: the newest one if it is empty.
+// Moment selects a state of a store. The zero value selects the newest one.
 type Moment struct {
-	At     time.Time // the last one that is not after this time
-	Before string    // the last one that does not have this entry of the audit log
+	At     time.Time // the last state that is not after this time
+	Before string    // the last state without this entry of the audit log
 }
 
-// Source is a backup that is read.
+// Source is a backup to read from.
 type Source struct {
 	Target     Target
 	Identities []age.Identity
@@ -31,19 +31,19 @@ type Source struct {
 
 func (s Source) reader() *reader { return &reader{target: s.Target, identities: s.Identities} }
 
-// Restored is what a restore has done.
+// Restored is the result of a restore.
 type Restored struct {
 	backup.Restored
 	Moment   time.Time // of the last commit that is in the store
 	Segments int
 	Bytes    int64    // of the pages that were written
-	Damaged  []string // names of objects that were of no use
+	Damaged  []string // names of objects that could not be used
 }
 
-// Restore makes the store as it was at a moment, in a folder that has none. The rails of the new store are
+// Restore restores a store as of a moment, in a folder that has none. The rails of the new store are
 // stopped, and all sessions are ended, before it gets its name.
 func Restore(ctx context.Context, by db.Caller, from Source, dir string, m Moment, progress func(bytes int64)) (done Restored, err error) {
-	lock, err := sqlite.Lock(dir) // a server that somebody starts meanwhile would make a store here
+	lock, err := sqlite.Lock(dir) // a server started meanwhile would create a store here
 	if err != nil {
 		return done, err
 	}
@@ -52,7 +52,7 @@ func Restore(ctx context.Context, by db.Caller, from Source, dir string, m Momen
 		return done, err
 	}
 	scratch := filepath.Join(dir, ".restoring")
-	if err := os.RemoveAll(scratch); err != nil { // of a restore that was interrupted
+	if err := os.RemoveAll(scratch); err != nil { // left by an interrupted restore
 		return done, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
@@ -73,7 +73,7 @@ func Restore(ctx context.Context, by db.Caller, from Source, dir string, m Momen
 	return done, syncFolder(dir)
 }
 
-// ofBackup names the backup where the store in it is refused.
+// ofBackup adds the name of the backup to an error about its store.
 func ofBackup(err error) error {
 	if errors.Is(err, db.ErrEarlierBuild) {
 		return engine.EarlierBuild("backup")
@@ -81,7 +81,7 @@ func ofBackup(err error) error {
 	return err
 }
 
-// refuseStore refuses a folder that has a store, or the log of one: SQLite would take it for the log of the restored store.
+// refuseStore refuses a folder that has a store or a WAL. SQLite would use it as the WAL of the restored store.
 func refuseStore(dir string) error {
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 		path := filepath.Join(dir, sqlite.FileName+end)
@@ -92,7 +92,7 @@ func refuseStore(dir string) error {
 	return nil
 }
 
-// unpack writes the database as it was at a moment into a folder.
+// unpack writes the database as of a moment into a folder.
 func unpack(ctx context.Context, from Source, dir string, m Moment, progress func(bytes int64)) (done Restored, err error) {
 	all, err := list(ctx, from.Target)
 	if err != nil {
@@ -104,7 +104,8 @@ func unpack(ctx context.Context, from Source, dir string, m Moment, progress fun
 	case len(readable) == 0 && len(from.Identities) == 0:
 		return done, ErrSealed
 	case len(readable) == 0:
-		// Somebody may have put another one in the place of one that only holders of the public key can make.
+		// An unencrypted backup may have been substituted for an encrypted one, which only holders of the
+		// public key can make.
 		return done, errors.New("the backup is not encrypted, though a key was given: leave the key out if you trust it")
 	default:
 		all = readable

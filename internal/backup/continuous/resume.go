@@ -16,21 +16,21 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-// closed is what a store looked like when it was closed.
+// closed is the state of a store's file when it was closed.
 type closed struct {
 	Last ltx.TXID  `json:"last"`
 	Size int64     `json:"size"`
 	Time time.Time `json:"time"`
 }
 
-// goOn continues after the last cut of an earlier process, if the log still has that place, or if the store was closed
-// there and nobody has changed it since. Otherwise numbers are left out, and a new base is needed.
+// goOn continues after the last cut of an earlier process. It can do so if the WAL still has that position, or if the
+// store was closed there and has not changed since. Otherwise a number is left out, and a new base is needed.
 func (s *Shipper) goOn() error {
 	var was closed
 	var jumped ltx.TXID
-	// Files that make no sense say nothing.
+	// Malformed files are treated as missing.
 	_ = getJSON(context.Background(), s.queue, jumpedName, &jumped)
-	_ = getJSON(context.Background(), s.queue, closedName, &was) // which the next cut outdates: it has a higher number
+	_ = getJSON(context.Background(), s.queue, closedName, &was) // outdated by the next cut, which has a higher number
 	queued, err := s.sweepQueue()
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (s *Shipper) goOn() error {
 	return s.jump()
 }
 
-// sweepQueue removes what a process left that was killed, and lists the rest.
+// sweepQueue removes unfinished files of a killed process, and lists the rest.
 func (s *Shipper) sweepQueue() ([]segment, error) {
 	err := filepath.WalkDir(string(s.queue), func(path string, entry fs.DirEntry, err error) error {
 		isBase := filepath.Base(filepath.Dir(path)) == fmt.Sprint(bases)
@@ -84,19 +84,20 @@ func (s *Shipper) sweepQueue() ([]segment, error) {
 	return list(context.Background(), s.queue)
 }
 
-// renewal is that the log was started anew when everything up to a position was cut.
+// renewal records that the WAL was reset when everything up to a position was cut.
 type renewal struct {
 	After sqlite.Position `json:"after"`
 	Salt  [8]byte         `json:"salt"` // of the new log
 }
 
-// noteRenewal lets a later process know where to go on in a log that was started anew and not cut yet, if this one is
-// killed. The writer calls it, so it does not wait for the disk: a note that a power loss takes costs a new base at worst.
+// noteRenewal records where a later process continues in a WAL that was reset and not cut yet, in case this process is
+// killed. The writer calls it, so it does not wait for the disk. At worst, a record that a power loss destroys costs a new
+// base.
 func (s *Shipper) noteRenewal() {
 	after := *s.at.Load()
 	salt, ok := s.wal.Next(after)
 	if !ok {
-		return // it was cut already, or something is missing, which the next cut finds
+		return // it was cut already, or something is missing, which the next cut detects
 	}
 	text, err := json.Marshal(renewal{after, salt})
 	if err == nil {
@@ -107,7 +108,7 @@ func (s *Shipper) noteRenewal() {
 	}
 }
 
-// find finds the place in the log after which a segment of the queue was cut.
+// find returns the position in the WAL after which a segment of the queue was cut.
 func (s *Shipper) find(newest segment) (at sqlite.Position, size uint32, err error) {
 	file, err := os.Open(s.queue.path(newest.name()))
 	if err != nil {

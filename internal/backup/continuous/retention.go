@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// thin deletes from the target what is kept no longer.
+// thin deletes expired segments from the target.
 func (s *Shipper) thin(ctx context.Context, now time.Time) error {
 	all, err := list(ctx, s.Target)
 	if err != nil {
@@ -27,9 +27,9 @@ func (s *Shipper) thin(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// outdated returns what is kept no longer: segments after their time, if longer ones cover them; all but one base of
-// each month after a month, all after a year; and what was written before the oldest base that stays.
-// The newest base always stays if the backup goes on in this form, and so does one without which the next could not be reached.
+// outdated returns the expired segments. A segment expires after its time if longer segments cover it. After a month, all but
+// one base of each month expire; after a year, all do. Segments older than the oldest remaining base expire too. The newest
+// base always stays if the backup continues in this form. So does a base without which the next could not be reached.
 func outdated(all []segment, now time.Time, goesOn bool) (old []segment) {
 	var kept []segment // bases, by number
 	byLevel := map[int][]segment{}

@@ -13,7 +13,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// bucket is a Target in an object store that speaks S3.
+// bucket is a Target in an S3-compatible object store.
 type bucket struct {
 	client       *minio.Client
 	name, prefix string
@@ -21,11 +21,11 @@ type bucket struct {
 
 var errAddress = errors.New("the address of the backup must be s3://bucket/prefix; credentials come from the environment")
 
-// openBucket takes the credentials from where the tools of AWS look for them: the environment,
+// openBucket reads the credentials where the AWS tools do: the environment,
 // ~/.aws/credentials, and the role of the machine.
 func openBucket(address string, env func(string) (string, bool)) (*bucket, error) {
 	u, err := url.Parse(address)
-	if err != nil || strings.Contains(address, "@") { // the error would repeat what may be a secret
+	if err != nil || strings.Contains(address, "@") { // the error would repeat a possible secret
 		return nil, errAddress
 	}
 	query := u.Query()
@@ -77,7 +77,7 @@ func (b *bucket) Put(ctx context.Context, name string, from io.Reader, size int6
 	return b.put(ctx, name, from, size, nil)
 }
 
-// sumKey is the name of the SHA-256 among the metadata of an object, as the client returns it.
+// sumKey is the key of the SHA-256 in the metadata of an object, as the client returns it.
 const sumKey = "Sha256"
 
 // PutSummed implements Target.
@@ -123,7 +123,7 @@ func (b *bucket) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 // List implements Target.
 func (b *bucket) List(ctx context.Context, prefix string) (list []Object, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // the client stops listing
+	defer cancel() // ends the client's listing
 	for o := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
 		if o.Err != nil {
 			return nil, o.Err

@@ -22,7 +22,7 @@ import (
 	"github.com/superfly/ltx"
 )
 
-// Levels, as Litestream numbers them: its restore reads what is not encrypted.
+// Levels, with the numbers of Litestream, which can restore unencrypted segments.
 const (
 	seconds = iota
 	minutes
@@ -31,7 +31,7 @@ const (
 	bases = 9
 )
 
-// periods are how long a segment of each level lasts, and for how long it is kept.
+// periods are how long a segment of each level lasts, and how long it is kept.
 var periods = [...]struct{ lasts, kept time.Duration }{
 	seconds: {time.Second, 24 * time.Hour},
 	minutes: {time.Minute, 7 * 24 * time.Hour},
@@ -45,7 +45,7 @@ const (
 )
 
 // segment is an object with the pages that commits have changed. Commits that were written together have one
-// number. A base has all pages, and begins with number 1.
+// number. A base has all pages, and starts at number 1.
 type segment struct {
 	level    int
 	min, max ltx.TXID
@@ -64,7 +64,7 @@ func (s segment) name() string {
 
 func (s segment) covers(o segment) bool { return s.min <= o.min && s.max >= o.max }
 
-// parseSegment returns whether the object is a segment.
+// parseSegment parses the name of an object. ok is false if it is not a segment.
 func parseSegment(o Object) (s segment, ok bool) {
 	rest, ok := strings.CutPrefix(o.Name, segmentFolder)
 	if !ok {
@@ -107,7 +107,8 @@ func list(ctx context.Context, t Target) ([]segment, error) {
 	return all, nil
 }
 
-// inForm returns the segments that are encrypted, or those that are not. Both are there after recipients were added.
+// inForm returns the segments that are encrypted, or those that are not. After recipients were added, a target has
+// both.
 func inForm(all []segment, sealed bool) (some []segment) {
 	for _, s := range all {
 		if s.sealed == sealed {
@@ -131,14 +132,14 @@ func newestOf(all []segment) (newest segment) {
 type reader struct {
 	target     Target
 	identities []age.Identity
-	fits       atomic.Bool // an identity has decrypted something
-	sums       bool        // hash what is read
+	fits       atomic.Bool // an identity has decrypted a segment
+	sums       bool        // hash the objects that are read
 }
 
-// ErrSealed is that a backup is encrypted and no key was given.
+// ErrSealed is returned if a backup is encrypted and no key was given.
 var ErrSealed = errors.New("the backup is encrypted")
 
-// open returns the text of a segment. Without an identity, an encrypted one can only be hashed.
+// open returns the content of a segment. Without an identity, an encrypted segment can only be hashed.
 func (r *reader) open(ctx context.Context, s segment) (*text, error) {
 	object, err := r.target.Get(ctx, s.name())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,11 +166,11 @@ func (r *reader) open(ctx context.Context, s segment) (*text, error) {
 		return nil, errors.Join(err, object.Close())
 	}
 	r.fits.Store(true)
-	t.Reader = bufio.NewReaderSize(sealed, 1<<16) // age reads pieces of 64 KiB, and the decoder a few bytes at a time
+	t.Reader = bufio.NewReaderSize(sealed, 1<<16) // age reads pieces of 64 KiB; the decoder reads a few bytes at a time
 	return t, nil
 }
 
-// text is what a segment says.
+// text is the content of a segment.
 type text struct {
 	io.Reader
 	segment segment
@@ -179,7 +180,7 @@ type text struct {
 // Close implements io.Closer.
 func (t *text) Close() error { return t.source.Close() }
 
-// fault says that a text makes no sense because it is damaged, unless it could not be read.
+// fault returns the error of a damaged segment, unless the object could not be read.
 func (t *text) fault(err error) error {
 	if t.source.failed != nil {
 		return fmt.Errorf("read segment %s: %w", t.segment.name(), t.source.failed)
@@ -187,8 +188,8 @@ func (t *text) fault(err error) error {
 	return &DamagedError{t.segment, err}
 }
 
-// boundedPages refuses a page that claims to be longer than any page is, before a decoder allocates as much as it claims:
-// one damaged bit can claim 2 GiB.
+// boundedPages refuses a page whose length exceeds the maximum, before a decoder allocates that much memory. One damaged
+// bit can mean 2 GiB.
 type boundedPages struct {
 	io.Reader
 	lengthIsNext bool
@@ -213,7 +214,7 @@ func (b *boundedPages) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// source remembers that an object could not be read, and hashes what was read if that is wanted.
+// source records that an object could not be read, and hashes what was read if requested.
 type source struct {
 	io.ReadCloser
 	failed error
@@ -246,13 +247,13 @@ func (r *reader) time(ctx context.Context, s segment) (time.Time, error) {
 	return time.UnixMilli(header.Timestamp), nil
 }
 
-// pages is where the pages of a segment are written to.
+// pages is the destination for the pages of a segment.
 type pages interface {
 	io.WriterAt
 	Truncate(size int64) error
 }
 
-// apply writes the pages of a segment into a database, and returns how many bytes they are.
+// apply writes the pages of a segment into a database, and returns their size in bytes.
 func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err error) {
 	text, err := r.open(ctx, s)
 	if err != nil {
@@ -262,12 +263,13 @@ func (r *reader) apply(ctx context.Context, s segment, to pages) (n int64, err e
 	return text.decode(ctx, to)
 }
 
-// check reads all of an object: every checksum of the segment must match, and the one that the object was stored with. That
-// one is of the bytes of the object; those of a segment are of its pages, and different bytes can decompress to the same page.
+// check reads a whole object. Every checksum of the segment must match, and so must the checksum that the object was stored
+// with. The latter covers the bytes of the object. Those of a segment cover its pages, and different bytes can decompress to
+// the same page.
 func (r *reader) check(ctx context.Context, s segment) error {
 	text, err := r.open(ctx, s)
 	if noMatch := new(age.NoIdentityMatchError); errors.As(err, &noMatch) && len(r.identities) > 0 {
-		// It is for another key, or damaged where it names its keys.
+		// It is encrypted for another key, or damaged where it names its keys.
 		if sum, sumErr := r.target.Sum(ctx, s.name()); sumErr != nil || sum == "" {
 			return errors.Join(fmt.Errorf("segment %s cannot be decrypted with this key", s.name()), sumErr)
 		}
@@ -278,7 +280,7 @@ func (r *reader) check(ctx context.Context, s segment) error {
 	}
 	defer text.Close()
 	if s.sealed && len(r.identities) == 0 {
-		_, err = io.Copy(io.Discard, text) // without a key there is only the sum
+		_, err = io.Copy(io.Discard, text) // without a key, only the checksum can be verified
 	} else {
 		_, err = text.decode(ctx, discard{})
 	}
@@ -295,7 +297,7 @@ func (r *reader) check(ctx context.Context, s segment) error {
 	return nil
 }
 
-// discard is a database of which only the form matters.
+// discard is a database that discards its pages.
 type discard struct{}
 
 // WriteAt implements pages.
@@ -344,8 +346,8 @@ func (t *text) decode(ctx context.Context, to pages) (n int64, err error) {
 
 var errNoBase = errors.New("there is no base")
 
-// plan finds the segments that make the store as it was after a commit: the last base before it, and the
-// fewest segments from there.
+// plan finds the segments that restore the store as of a commit: the last base before it, and the fewest
+// segments from there.
 func plan(all []segment, to ltx.TXID) ([]segment, error) {
 	var way []segment
 	var at ltx.TXID
@@ -378,7 +380,7 @@ func follow(all []segment, at, to ltx.TXID) (way []segment, err error) {
 	return way, nil
 }
 
-// leads reports whether segments go on from one commit to another, or past it.
+// leads reports whether segments continue from one commit to another, or past it.
 func leads(all []segment, at, to ltx.TXID) bool {
 	for at < to {
 		before := at
@@ -394,14 +396,14 @@ func leads(all []segment, at, to ltx.TXID) bool {
 	return true
 }
 
-// GapError is that a segment is missing, and that what was written later cannot be restored without it.
+// GapError is returned if a segment is missing, without which later commits cannot be restored.
 type GapError struct{ Missing ltx.TXID }
 
 func (e *GapError) Error() string {
 	return fmt.Sprintf("segment %s is missing", segment{min: e.Missing, max: e.Missing}.name())
 }
 
-// DamagedError is that an object is not what was stored.
+// DamagedError is returned if an object differs from what was stored.
 type DamagedError struct {
 	segment segment
 	reason  error

@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	queueName  = "backup-queue" // folder of what the target does not have yet, in the data folder
-	ownerName  = "owner.json"   // object that names the store whose backup this is, and up to when it is complete
-	idName     = "id"           // file in the queue with the name of the store
-	closedName = "closed.json"  // file in the queue that says that the store was closed after the last commit was cut
+	queueName  = "backup-queue" // folder in the data folder, for segments that the target does not have yet
+	ownerName  = "owner.json"   // object that names the store whose backup this is, and until when it is complete
+	idName     = "id"           // file in the queue with the id of the store
+	closedName = "closed.json"  // file in the queue: the store was closed after the last commit was cut
 	jumpedName = "jumped.json"  // file in the queue with the last number that was left out
-	tokensName = "tokens.json"  // file in the queue with what owner.json may say
-	renewName  = "renewed.json" // file in the queue that says after which cut the log was started anew
+	tokensName = "tokens.json"  // file in the queue with the valid tokens of owner.json
+	renewName  = "renewed.json" // file in the queue: after which cut the WAL was reset
 
 	cutEvery   = time.Second
 	boundEvery = 10 * time.Second
@@ -38,80 +38,80 @@ const (
 	baseEvery  = 7 * 24 * time.Hour
 	retryPause = 5 * time.Second // after a target has failed
 
-	// minQueueLimit bounds, with the size of the database, what waits for a target that does not answer. A
-	// new base is smaller than more than that.
+	// minQueueLimit bounds, with the size of the database, the queue for a target that does not answer. A
+	// new base is smaller than a longer queue.
 	minQueueLimit = 256 << 20
 )
 
-// Config says what is shipped, and where to.
+// Config is what is shipped, and where to.
 type Config struct {
 	Store      *sqlite.Engine
 	Dir        string // data folder of the store
 	Target     Target
-	Recipients []age.Recipient // who can read the objects; empty for everybody
+	Recipients []age.Recipient // who can read the objects; empty means unencrypted
 	Log        *slog.Logger
 }
 
-// Shipper copies what a store commits to a target.
+// Shipper copies the commits of a store to a target.
 type Shipper struct {
 	Config
 	queue folder
 	id    string
-	limit int64 // of the queue, in bytes, if the database is not larger
+	limit int64 // of the queue, in bytes, unless the database is larger
 	wal   *sqlite.Log
 
-	cutting sync.Mutex // held for a cut, also by the writer of the store
+	cutting sync.Mutex // held during a cut, also by the writer of the store
 	at      atomic.Pointer[sqlite.Position]
 	last    ltx.TXID  // the number of the last cut
 	size    uint32    // of the database then, in pages
-	jumps   int       // how often numbers were left out, because changes are not known
-	cutAt   time.Time // when the last cut that worked began
+	jumps   int       // how often numbers were left out, because changes are unknown
+	cutAt   time.Time // when the last successful cut began
 
 	wake     chan struct{} // the uploader
-	needBase chan struct{} // has room for one
+	needBase chan struct{} // has room for one request
 	met      chan struct{} // closed when the target was reached
 	metOnce  sync.Once
 	since    time.Time
 
-	// Of the uploader alone.
+	// Used by the uploader only.
 	known                        bool                 // the target was reached
-	told                         bool                 // the target knows that it is complete
-	merged                       [bases]ltx.TXID      // by level: everything up to there is in a segment of it
+	told                         bool                 // the target has recorded that it is complete
+	merged                       [bases]ltx.TXID      // by level: everything up to this number is in a segment of the level
 	times                        map[string]time.Time // of the segments in the queue
 	nextOwn, nextThin, nextMerge time.Time
-	repaired                     time.Time // when the verification was made whose damage was looked at
+	repaired                     time.Time // the time of the last verification whose damage was handled
 
 	mu       sync.Mutex
 	landed   map[string]bool // names in the target
-	token    string          // what owner.json says
-	next     string          // what it says once it is written; empty in between
-	earlier  []string        // what it says if the backup comes back that was gone when this one began
+	token    string          // the token in owner.json
+	next     string          // the token that is being written; empty otherwise
+	earlier  []string        // the tokens of a backup that was missing when this one began, in case it returns
 	status   Status
 	failures map[string]failure // by step
 }
 
-// Status is how a backup is doing.
+// Status is the state of a backup.
 type Status struct {
 	Target   string
-	Safe     time.Time // everything that was committed before is in the target; zero before the first time
-	Base     time.Time // when the newest base was stored; zero for never
+	Safe     time.Time // everything committed before is in the target; zero until the first upload
+	Base     time.Time // when the newest base was stored; zero if there is none
 	Broken   bool      // a new base is needed before the newest changes can be restored
 	Queue    int       // segments that the target does not have yet
-	Failure  string    // why the last try failed; empty if it did not
-	Failing  time.Time // since when
+	Failure  string    // why the last attempt failed; empty if it succeeded
+	Failing  time.Time // since when it has been failing
 	Segments uint64    // stored since the start
 	Bytes    uint64    // stored since the start
 	Gaps     uint64    // how often a new base was needed since the start
 	Verified Verified  // the newest result of a verification
 }
 
-// IsGood reports whether a restore would lose less than some time.
+// IsGood reports whether a restore would lose less than the given time.
 func (s Status) IsGood(now time.Time, lost time.Duration) bool {
 	return !s.Broken && !s.Base.IsZero() && !s.Safe.IsZero() && now.Sub(s.Safe) < lost
 }
 
 // Start finds out what the queue and the target have of the store. The caller calls Run, then closes the
-// store, and calls Finish.
+// store, then calls Finish.
 func Start(c Config) (*Shipper, error) {
 	s := &Shipper{Config: c, queue: folder(filepath.Join(c.Dir, queueName)), limit: minQueueLimit, wake: make(chan struct{}, 1), needBase: make(chan struct{}, 1), met: make(chan struct{}),
 		landed: map[string]bool{}, times: map[string]time.Time{}, failures: map[string]failure{}}
@@ -124,7 +124,7 @@ func Start(c Config) (*Shipper, error) {
 		return nil, fmt.Errorf("prepare the queue of the backup: %w", err)
 	}
 	s.at.Store(&sqlite.Position{})
-	// The writer calls this while others wait, so that no page is lost with the log.
+	// The writer calls this while others wait, so that no page is lost when the WAL is reset.
 	s.cutting.Lock()
 	defer s.cutting.Unlock()
 	s.wal, err = c.Store.OpenLog(&s.at, func() { s.failed("cut", s.cut()) }, s.noteRenewal)
@@ -137,7 +137,7 @@ func Start(c Config) (*Shipper, error) {
 	return s, nil
 }
 
-// readID reads the name of the store, and makes it up the first time.
+// readID reads the id of the store, and creates it the first time.
 func (s *Shipper) readID() error {
 	text, err := os.ReadFile(s.queue.path(idName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,13 +148,13 @@ func (s *Shipper) readID() error {
 	return err
 }
 
-// jump leaves a number out, so that nobody takes what comes later for what follows on what was before.
+// jump leaves a number out, so that later segments are not taken as the continuation of earlier ones.
 func (s *Shipper) jump() error {
 	at, err := s.wal.Start()
 	if err != nil {
 		return err
 	}
-	// It is kept first, so that a later process does not leave out the same one again.
+	// The number is stored first, so that a later process does not leave out the same one again.
 	if err := s.putJSON(context.Background(), s.queue, jumpedName, s.last+1); err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Shipper) jump() error {
 	return nil
 }
 
-// wantBase has a base made, without which the newest changes cannot be restored.
+// wantBase requests a base, without which the newest changes cannot be restored.
 func (s *Shipper) wantBase() {
 	s.mu.Lock()
 	s.status.Broken = true
@@ -182,13 +182,13 @@ func (s *Shipper) wantBase() {
 	}
 }
 
-// cut writes what was committed since the last cut into the queue.
+// cut writes the commits since the last cut into the queue.
 func (s *Shipper) cut() error {
 	s.cutting.Lock()
 	defer s.cutting.Unlock()
-	now := time.Now() // everything that was committed before will be in the segment
+	now := time.Now() // everything committed before will be in the segment
 	if now.Before(s.cutAt) {
-		now = s.cutAt // the clock went back, and restores find moments by their order
+		now = s.cutAt // the clock went back; restores find moments by their order
 	}
 	changes, err := s.wal.Changes(*s.at.Load())
 	if err == nil {
@@ -250,8 +250,8 @@ func (s *Shipper) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// isDue reports whether the last cut is long ago. Under load the log is started anew, and cut for that, more than once a
-// second, and more cuts would only write the same pages again.
+// isDue reports whether the last cut is long ago. Under load the WAL is reset more than once a second, with a cut each
+// time. More cuts would only write the same pages again.
 func (s *Shipper) isDue() bool {
 	s.cutting.Lock()
 	defer s.cutting.Unlock()
@@ -265,8 +265,8 @@ func (s *Shipper) wakeUploader() {
 	}
 }
 
-// Finish sends what is left, after the store was closed. What the closed file looks like is noted first, before
-// another process can change it.
+// Finish sends the rest of the queue after the store was closed. It records the state of the closed file first,
+// before another process can change it.
 func (s *Shipper) Finish(ctx context.Context) error {
 	now, err := s.lookClosed()
 	if _, walErr := os.Stat(filepath.Join(s.Dir, sqlite.FileName+"-wal")); err == nil && errors.Is(walErr, fs.ErrNotExist) && s.wal.IsAt(*s.at.Load()) {
@@ -284,10 +284,10 @@ func (s *Shipper) putJSON(ctx context.Context, t Target, name string, value any)
 	return t.Put(ctx, name, bytes.NewReader(text), int64(len(text)))
 }
 
-// steps are what can fail, in the order in which it is told.
+// steps are the steps that can fail, in the order in which Status reports them.
 var steps = []string{"cut", "upload", "base"}
 
-// Status returns how the backup is doing.
+// Status returns the state of the backup.
 func (s *Shipper) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -306,7 +306,7 @@ type failure struct {
 	since time.Time
 }
 
-// failed tells of a failure, once until it has ended.
+// failed reports a failure, once until it has ended.
 func (s *Shipper) failed(step string, err error) {
 	if errors.Is(err, context.Canceled) {
 		return

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Target is where a backup goes. Names have slashes between their parts.
+// Target is the destination of a backup. Names have slashes between their parts.
 type Target interface {
-	// Put stores an object, whole or not at all, in place of an earlier one.
+	// Put stores an object atomically and replaces an earlier one.
 	Put(ctx context.Context, name string, from io.Reader, size int64) error
 	// PutSummed stores an object with the SHA-256 of its bytes, in hexadecimal digits.
 	PutSummed(ctx context.Context, name string, from io.Reader, size int64, sum string) error
@@ -23,14 +23,14 @@ type Target interface {
 	Sum(ctx context.Context, name string) (string, error)
 	// Get returns an error that is fs.ErrNotExist if there is no such object.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
-	// List returns all objects whose names begin like this.
+	// List returns all objects whose names have a prefix.
 	List(ctx context.Context, prefix string) ([]Object, error)
 	Delete(ctx context.Context, name string) error
-	// String names the target without secrets.
+	// String returns the name of the target without secrets.
 	String() string
 }
 
-// Object is what a target stores under a name.
+// Object is an object in a target.
 type Object struct {
 	Name string
 	Size int64
@@ -55,7 +55,8 @@ func (f folder) String() string { return string(f) }
 
 func (f folder) path(name string) string { return filepath.Join(string(f), filepath.FromSlash(name)) }
 
-// Put implements Target. It does not make the folder itself, which may be on a disk that is not mounted.
+// Put implements Target. It does not create the folder itself, which may be on a disk that is not
+// mounted.
 func (f folder) Put(_ context.Context, name string, from io.Reader, _ int64) error {
 	if _, err := os.Stat(string(f)); err != nil {
 		return err
@@ -70,7 +71,8 @@ func (f folder) Put(_ context.Context, name string, from io.Reader, _ int64) err
 	return syncFolder(filepath.Dir(f.path(name)))
 }
 
-// sumEnd ends the names of files with the SHA-256 of another one, in the form of the sha256sum command.
+// sumEnd is the suffix of files with the SHA-256 of another file, in the format of the sha256sum
+// command.
 const sumEnd = ".sha256"
 
 // PutSummed implements Target. A crash leaves an object without a sum, never one with the sum of an earlier object.
@@ -107,7 +109,7 @@ func (f folder) Get(_ context.Context, name string) (io.ReadCloser, error) {
 func (f folder) List(_ context.Context, prefix string) (list []Object, err error) {
 	err = filepath.WalkDir(f.path(filepath.Dir(prefix+"x")), func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // nothing was stored yet, or it was deleted just now
+			return nil // nothing has been stored yet, or it was just deleted
 		}
 		if err != nil || entry.IsDir() {
 			return err
@@ -144,10 +146,11 @@ func (f folder) remove(name string) error {
 	return nil
 }
 
-// unfinished ends the names of files that are being written.
+// unfinished is the suffix of files that are being written.
 const unfinished = ".unfinished"
 
-// writeFile writes a file that only its owner can read. It is there when all of it is on disk; a power loss may take its name.
+// writeFile writes a file that only its owner can read. The file appears when all of it is on disk. A power loss may remove
+// its name.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

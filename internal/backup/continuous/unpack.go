@@ -16,21 +16,21 @@ import (
 	"bursar/internal/db/sqlite"
 )
 
-// unpacking is a restore of pages on its way.
+// unpacking is a restore in progress.
 type unpacking struct {
 	*reader
 	all      []segment
 	newest   segment
-	damaged  []*DamagedError // what was found, and is in all no more
+	damaged  []*DamagedError // objects that were found damaged, and were removed from all
 	file     *os.File
 	progress func(bytes int64)
 
-	last     segment // that was written
+	last     segment // the last segment that was written
 	segments int
 	bytes    int64
 }
 
-// restore writes the state of a moment. When it meets a damaged object it begins anew without it, since others may have the
+// restore writes the state of a moment. When it finds a damaged object it starts again without it. Others may have the
 // same pages: those that it was merged from, those that were merged from it, or an older base.
 func (u *unpacking) restore(ctx context.Context, m Moment) error {
 	for {
@@ -47,7 +47,7 @@ func (u *unpacking) restore(ctx context.Context, m Moment) error {
 		case !isDamage:
 			return fmt.Errorf("%w: %w", err, u.damaged[len(u.damaged)-1])
 		case slices.Contains(u.damaged, damaged):
-			return err // nothing makes up for it
+			return err // nothing replaces it
 		}
 		u.damaged = append(u.damaged, damaged)
 		u.all = slices.DeleteFunc(u.all, func(s segment) bool { return s == damaged.segment })
@@ -58,7 +58,7 @@ func (u *unpacking) restore(ctx context.Context, m Moment) error {
 	}
 }
 
-// at writes the last state that is not after a time.
+// at writes the last state at or before a time.
 func (u *unpacking) at(ctx context.Context, at time.Time) error {
 	to := u.newest.max
 	if !at.IsZero() {
@@ -68,7 +68,7 @@ func (u *unpacking) at(ctx context.Context, at time.Time) error {
 		}
 	}
 	way, gap := plan(u.all, to)
-	// What is left after damage is tried before it is promised.
+	// After damage, the remaining state is tried before the error names it.
 	if gap == nil || len(u.damaged) > 0 {
 		if err := u.write(ctx, way, u.file); err != nil {
 			return err
@@ -87,11 +87,11 @@ func (u *unpacking) points() []segment {
 	return slices.CompactFunc(points, func(a, b segment) bool { return a.max == b.max })
 }
 
-// lastUntil finds the number of the last state that is not after a time. Times grow with numbers.
+// lastUntil returns the number of the last state at or before a time. Times increase with numbers.
 func (u *unpacking) lastUntil(ctx context.Context, at time.Time) (ltx.TXID, error) {
 	points := u.points()
 	if len(points) == 0 {
-		return u.newest.max, nil // damage has left none, which the plan tells
+		return u.newest.max, nil // nothing is left after damage, which plan reports
 	}
 	var failed error
 	var last time.Time
@@ -101,7 +101,7 @@ func (u *unpacking) lastUntil(ctx context.Context, at time.Time) (ltx.TXID, erro
 		if err != nil || t.After(at) {
 			return true
 		}
-		last = t // those that are looked at and not after it come in their order
+		last = t // segments at or before the time are read in order
 		return false
 	})
 	if failed != nil {
@@ -112,7 +112,7 @@ func (u *unpacking) lastUntil(ctx context.Context, at time.Time) (ltx.TXID, erro
 		return 0, errors.Join(fmt.Errorf("the backup begins at %s", first.UTC().Format(exactly)), err)
 	}
 	to := points[n-1].max
-	// A damaged one from between this and the next may be from before the time as well.
+	// A damaged one between this and the next may also be from before the time.
 	for _, d := range u.damaged {
 		if s := d.segment; s.max > to && (n == len(points) || s.max < points[n].max) && last.Before(at) {
 			return s.max, nil
@@ -121,10 +121,11 @@ func (u *unpacking) lastUntil(ctx context.Context, at time.Time) (ltx.TXID, erro
 	return to, nil
 }
 
-// exactly is a time as segments have it, so that --at finds the same one.
+// exactly is the format of times with the precision of segments, so that --at finds the
+// same segment.
 const exactly = "2006-01-02T15:04:05.000Z07:00"
 
-// explain tells up to when a backup can be restored from which a segment is missing, or in which it is damaged.
+// explain adds to an error until when the backup can be restored.
 func (u *unpacking) explain(ctx context.Context, err error, last segment) error {
 	at, timeErr := u.time(ctx, last)
 	if timeErr != nil {
@@ -136,7 +137,7 @@ func (u *unpacking) explain(ctx context.Context, err error, last segment) error 
 	return fmt.Errorf("%w: what was written after %s cannot be restored without it; --at takes that time, or an earlier one", err, at.UTC().Format(exactly))
 }
 
-// blame returns the damaged object that has what is missing, or nil.
+// blame returns the damaged object that has the missing commits, or nil.
 func (u *unpacking) blame(err error) *DamagedError {
 	var gap *GapError
 	if !errors.As(err, &gap) {
@@ -165,21 +166,21 @@ func (u *unpacking) write(ctx context.Context, way []segment, to pages) error {
 	return nil
 }
 
-// before writes the last state that does not have an entry of the audit log. It begins with one from before the
-// entry was made, and goes on until the entry is there.
+// before writes the last state without an entry of the audit log. It begins with a state from before the entry
+// was created, and continues until the entry appears.
 func (u *unpacking) before(ctx context.Context, id string) error {
 	packed, ok := engine.PackID("aud", id)
 	if !ok {
 		return fmt.Errorf("%s is no id of an audit entry", id)
 	}
-	const clockStep = time.Minute // ids of entries have times that may be ahead of the clock
+	const clockStep = time.Minute // the times in ids of entries may be ahead of the clock
 	made := time.UnixMilli(db.IDTime("aud", id)).Add(-clockStep)
 	var way []segment
 	points := u.points()
 	if to, err := u.lastUntil(ctx, made); err == nil {
 		way, _ = plan(u.all, to)
 	}
-	if way == nil { // there is none from before, so begin with the first base
+	if way == nil { // there is none from before, so start with the first base
 		i := slices.IndexFunc(points, func(p segment) bool { _, err := plan(u.all, p.max); return err == nil })
 		if i < 0 {
 			return fmt.Errorf("%s has no base", u.target)
@@ -196,7 +197,7 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	var stuck error // a gap that no base leads over yet
+	var stuck error // a gap that no base covers yet
 	for _, p := range points {
 		if p.max <= u.last.max {
 			continue
@@ -204,7 +205,7 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 		was := *u
 		way, gap := follow(u.all, u.last.max, p.max)
 		if gap != nil {
-			// A base that came later leads on.
+			// A later base continues.
 			if way, err = plan(u.all, p.max); err != nil {
 				stuck = gap
 				continue
@@ -248,7 +249,7 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 	return fmt.Errorf("the backup does not have %s", id)
 }
 
-// again writes a state from its base, and says whether it has an entry.
+// again writes a state from its base, and reports whether it has an entry.
 func (u *unpacking) again(ctx context.Context, way []segment, entry [16]byte) (found bool, err error) {
 	if err := u.file.Truncate(0); err != nil {
 		return false, err
@@ -259,7 +260,7 @@ func (u *unpacking) again(ctx context.Context, way []segment, entry [16]byte) (f
 	return sqlite.HasAuditRow(ctx, u.file.Name(), entry)
 }
 
-// undoPages remembers what it overwrites.
+// undoPages saves the pages that it overwrites.
 type undoPages struct {
 	*os.File
 	size     int64

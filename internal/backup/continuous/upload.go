@@ -15,7 +15,7 @@ import (
 	"filippo.io/age"
 )
 
-// uploadAll sends the queue to the target whenever something was cut.
+// uploadAll sends the queue to the target after every cut.
 func (s *Shipper) uploadAll(ctx context.Context) {
 	for {
 		select {
@@ -37,7 +37,8 @@ func (s *Shipper) uploadAll(ctx context.Context) {
 	}
 }
 
-// upload sends what is in the queue, merges segments whose period is over, and removes what nobody needs.
+// upload sends the queue, merges segments whose period is over, and removes segments that are no longer
+// needed.
 func (s *Shipper) upload(ctx context.Context) error {
 	if !s.known {
 		if err := s.meet(ctx); err != nil {
@@ -63,7 +64,7 @@ func (s *Shipper) upload(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.status.Queue = 0
-	if !s.status.Broken { // else it is there, and cannot be restored
+	if !s.status.Broken { // otherwise it exists, and cannot be restored
 		s.status.Safe = safe
 	}
 	s.mu.Unlock()
@@ -76,7 +77,7 @@ func (s *Shipper) upload(ctx context.Context) error {
 	}
 	s.tidyQueue(queued)
 	if status := s.Status(); !now.Before(s.nextOwn) || s.told != (!status.Broken && !status.Safe.IsZero()) {
-		// It may be gone since it was looked for above, and must not be made again.
+		// It may have disappeared since it was looked up above, and must not be created again.
 		if err := s.checkOwner(ctx); err != nil {
 			return err
 		}
@@ -95,8 +96,8 @@ func (s *Shipper) upload(ctx context.Context) error {
 	return nil
 }
 
-// repair has a new base made if a verification has found damage that the newest one does not make up for. Nobody reads the
-// objects otherwise, and the server may have no key that does.
+// repair requests a new base if a verification has found damage that the newest base does not repair. Nothing else reads
+// the objects, and the server may have no key to decrypt them.
 func (s *Shipper) repair() {
 	v := s.Status().Verified
 	if v.At.Equal(s.repaired) {
@@ -120,7 +121,7 @@ func (s *Shipper) repair() {
 	}
 }
 
-// waiting returns what the target does not have yet.
+// waiting returns the segments that the target does not have yet.
 func (s *Shipper) waiting(queued []segment) (some []segment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +133,7 @@ func (s *Shipper) waiting(queued []segment) (some []segment) {
 	return some
 }
 
-// forget empties the queue. A new base makes up for it.
+// forget empties the queue. A new base replaces it.
 func (s *Shipper) forget(ctx context.Context) error {
 	queued, err := list(ctx, s.queue)
 	if err != nil {
@@ -171,13 +172,13 @@ func (s *Shipper) boundQueue(ctx context.Context) {
 	}
 }
 
-// sealed is the segment as the target has it.
+// sealed returns the segment under its name in the target.
 func (s *Shipper) sealed(q segment) segment {
 	q.sealed = len(s.Recipients) > 0
 	return q
 }
 
-// put sends a segment of the queue.
+// put uploads a segment of the queue.
 func (s *Shipper) put(ctx context.Context, q segment) error {
 	file, err := os.Open(s.queue.path(q.name()))
 	if err != nil {
@@ -213,7 +214,7 @@ func (s *Shipper) put(ctx context.Context, q segment) error {
 	return nil
 }
 
-// seal encrypts a file into another one, whose size is known before it is sent.
+// seal encrypts a file into another one, so that its size is known before it is sent.
 func (s *Shipper) seal(from io.Reader) (sealed *os.File, err error) {
 	if sealed, err = os.CreateTemp(string(s.queue), "sealed-*"+unfinished); err != nil {
 		return nil, err
@@ -238,8 +239,8 @@ func (s *Shipper) seal(from io.Reader) (sealed *os.File, err error) {
 	return sealed, err
 }
 
-// mergeQueue makes one segment of those in each minute, hour and day that are over. They are in the queue still, because
-// the server cannot read what it has encrypted.
+// mergeQueue merges the segments of each minute, hour and day that is over. They are still in the queue, because the
+// server cannot read what it has encrypted.
 func (s *Shipper) mergeQueue(ctx context.Context, queued []segment, now time.Time) error {
 	for level := minutes; level <= days; level++ {
 		lasts := periods[level].lasts
@@ -300,8 +301,8 @@ func (s *Shipper) timeOf(ctx context.Context, q segment) (time.Time, error) {
 	return at, err
 }
 
-// tidyQueue removes what was sent and merged. The newest cut stays: a later process reads from it where the
-// log goes on.
+// tidyQueue removes segments that were sent and merged. The newest cut stays: from it a later process reads
+// where to continue in the WAL.
 func (s *Shipper) tidyQueue(queued []segment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

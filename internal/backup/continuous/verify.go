@@ -21,40 +21,42 @@ import (
 	"bursar/internal/ledger"
 )
 
-// verifiedName is the object with the newest result of a verification, which servers show in their metrics.
+// verifiedName is the name of the object with the newest result of a verification, which servers show in
+// their metrics.
 const verifiedName = "verified.json"
 
-// Verified is what a verification of a backup has found.
+// Verified is the result of a verification of a backup.
 type Verified struct {
 	At     time.Time `json:"at"`     // when
 	Moment time.Time `json:"moment"` // of the last commit that was restored
 	Error  string    `json:"error,omitempty"`
-	// Damaged are the names of damaged objects that the newest state needs. A server replaces them with a new base.
+	// Damaged contains the names of damaged objects that the newest state needs. A server replaces them with a new
+	// base.
 	Damaged []string `json:"damaged,omitempty"`
 }
 
 // maxNamed bounds the names in verified.json, which a server reads every minute.
 const maxNamed = 100
 
-// Report is what a verification has looked at.
+// Report is the full result of a verification.
 type Report struct {
 	Moment       time.Time `json:"moment"`
 	Segments     int       `json:"segments"`
 	Bytes        int64     `json:"bytes"`
 	AuditRows    int64     `json:"audit_rows"`
 	Transactions int64     `json:"transactions"`
-	Objects      int       `json:"objects"` // that were read, whether or not a restore needs them
+	Objects      int       `json:"objects"` // objects that were read, whether or not a restore needs them
 	Seconds      float64   `json:"seconds"`
 	Damaged      []string  `json:"damaged,omitempty"`    // names of all damaged objects
-	Unreadable   []string  `json:"unreadable,omitempty"` // names of objects that the target does not return or no key opens
+	Unreadable   []string  `json:"unreadable,omitempty"` // names of objects that the target does not return or that no key decrypts
 
 	needed []string // damaged objects that the newest state needs
 }
 
 // Verify restores the newest state of a backup into an empty folder, verifies its ledger and audit log, and reads every
 // object of the backup. It fails if the newest state cannot be restored, or needs an object that is damaged. Damaged objects
-// that only older states need are in the report. The result stays in the target, where servers find it, unless the fault
-// is with the machine or the keys of the caller, which say nothing about the backup.
+// that only older states need are in the report. The result is stored in the target, where servers find it. It is not stored
+// if the fault is with the caller's machine or keys, which does not concern the backup.
 func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (Report, error) {
 	began := time.Now()
 	report, err := verify(ctx, from, key, scratch, progress)
@@ -76,10 +78,10 @@ func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	return report, err
 }
 
-// finding is something wrong with what was restored.
+// finding is an error about the restored store.
 type finding struct{ error }
 
-// isFinding reports whether an error says that the backup is bad.
+// isFinding reports whether an error means that the backup is bad.
 func isFinding(err error) bool {
 	var found finding
 	var gap *GapError
@@ -131,16 +133,17 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	if len(log.Failures) > 0 {
 		return report, finding{fmt.Errorf("the audit log does not verify: %s", log.Failures[0])}
 	}
-	if needed != nil { // the next damage may be in what replaces it
+	if needed != nil { // the next damage may be in the replacement
 		return report, finding{fmt.Errorf("%w; the newest state can still be restored", needed)}
 	}
 	return report, nil
 }
 
-// checkers is how many objects are read at once: an object store takes its time to answer each.
+// checkers is how many objects are read at once, because an object store is slow to answer each
+// request.
 const checkers = 8
 
-// checkObjects reads every object of a backup and adds what it finds to the report. It returns what is wrong with the first
+// checkObjects reads every object of a backup and adds its findings to the report. It returns the error of the first
 // damaged object that the newest state needs, or nil.
 func checkObjects(ctx context.Context, from Source, report *Report, progress func(bytes int64)) (needed *DamagedError, err error) {
 	all, err := list(ctx, from.Target)
@@ -160,7 +163,7 @@ func checkObjects(ctx context.Context, from Source, report *Report, progress fun
 			err := r.check(ctx, s)
 			var damaged *DamagedError
 			if errors.As(err, &damaged) {
-				err = r.check(ctx, s) // it may have been replaced after it was read and before its checksum was
+				err = r.check(ctx, s) // it may have been replaced between reading it and reading its checksum
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -169,7 +172,7 @@ func checkObjects(ctx context.Context, from Source, report *Report, progress fun
 			case errors.As(err, &damaged):
 				found[s.name()] = damaged
 			case errors.Is(err, fs.ErrNotExist):
-				return nil // deleted since it was listed; a restore misses it if it is needed
+				return nil // deleted after it was listed; a restore reports it missing if it is needed
 			default:
 				unreadable[s.name()] = true
 			}
@@ -179,7 +182,7 @@ func checkObjects(ctx context.Context, from Source, report *Report, progress fun
 			return nil
 		})
 	}
-	_ = group.Wait() // what an object lacks is in found and unreadable
+	_ = group.Wait() // errors of objects are in found and unreadable
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -207,21 +210,21 @@ func checkObjects(ctx context.Context, from Source, report *Report, progress fun
 	return needed, nil
 }
 
-// Overview is what a target has.
+// Overview is a summary of a target.
 type Overview struct {
 	Target   string    `json:"target"`
 	Bases    int       `json:"bases"`
 	Base     time.Time `json:"newest_base"`
 	Segments int       `json:"segments"`
 	Bytes    int64     `json:"bytes"`
-	First    time.Time `json:"oldest_base"`       // nothing from before can be restored
+	First    time.Time `json:"oldest_base"`       // no earlier state can be restored
 	Last     time.Time `json:"newest_segment"`    // when the newest segment was stored
-	Safe     time.Time `json:"complete_until"`    // what a server has said last
+	Safe     time.Time `json:"complete_until"`    // as a server has last reported
 	Missing  string    `json:"missing,omitempty"` // why the newest state cannot be restored
 	Verified *Verified `json:"verified,omitempty"`
 }
 
-// Look lists what a target has, without reading any of it.
+// Look lists the contents of a target without reading any object.
 func Look(ctx context.Context, t Target) (o Overview, err error) {
 	o.Target = t.String()
 	all, err := list(ctx, t)

@@ -13,7 +13,7 @@ import (
 
 const loginPath = "/login/username" // where zitadel's example client sends users
 
-// login is the page that asks a user who they are.
+// login is the page where a user signs in.
 type login struct {
 	store    *store
 	callback func(ctx context.Context, request string) string
@@ -53,8 +53,9 @@ func (l *login) ask(w http.ResponseWriter, q question) {
 
 var requestID = regexp.MustCompile(`name="id" value="([^"]+)"`)
 
-// SignIn signs a user in without a browser, at the address that a client of the provider
-// would send them to, and returns what the provider sends back to the client.
+// SignIn signs a user in without a browser. location is the address to which a client of
+// the provider would send them. It returns the parameters that the provider sends back to
+// the client.
 func SignIn(t testing.TB, location, email, password string) url.Values {
 	t.Helper()
 	address, err := url.Parse(location)

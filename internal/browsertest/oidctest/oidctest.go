@@ -19,7 +19,7 @@ import (
 type User struct {
 	Subject  string // the email address is used if it is empty
 	Email    string
-	Verified bool // the provider vouches for the email address
+	Verified bool // the provider confirms the email address
 	Name     string
 	Password string
 }

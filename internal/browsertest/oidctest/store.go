@@ -53,7 +53,7 @@ func (p *people) GetUserByUsername(email string) *storage.User {
 	return p.lookup(func(user User) bool { return user.Email == email })
 }
 
-// ExampleClientID names a service account that nobody uses.
+// ExampleClientID returns the name of a service account that is not used.
 func (p *people) ExampleClientID() string { return "service" }
 
 // store is zitadel's example storage, which is in memory. It has a client whose ID tokens

@@ -24,27 +24,27 @@ import (
 	"bursar/internal/wait"
 )
 
-// Store is where one test keeps its data.
+// Store is the location of one test's data.
 type Store struct {
 	Engine string // "sqlite" or "postgres"
 	Config db.Config
 
 	// VaultKey is the file of the vault key, which all nodes of a store share. It is outside
-	// of the data folder, so that a test can search the folder.
+	// the data folder, so that a test can search the folder.
 	VaultKey string
 }
 
-// All tests of a process share one cluster, because starting a cluster takes a second and copying a database only
-// milliseconds. Main stops it.
+// shared is the cluster that all tests of a process share, because starting a cluster takes a second and copying
+// a database only milliseconds. Main stops it.
 var shared struct {
 	once    sync.Once
 	cluster *pgcluster.Cluster
 	err     error
 }
 
-// Main runs the tests of a package and stops the cluster, if one was started.
-// A package that uses Each calls it from TestMain, with functions that stop what else the
-// tests have started.
+// Main runs the tests of a package and stops the cluster, if one was started. A package
+// that uses Each calls it from TestMain. stops are functions that stop other things that
+// the tests have started.
 func Main(m *testing.M, stops ...func() error) {
 	code := m.Run()
 	for _, stop := range stops {
@@ -62,14 +62,14 @@ func Main(m *testing.M, stops ...func() error) {
 	os.Exit(code)
 }
 
-// InParallel lets more tests run at once than there are cores, unless a flag says how many.
-// It is for packages whose tests wait for other processes more than they compute.
+// InParallel lets more tests run at once than there are cores, unless a flag sets the
+// number. It is for packages whose tests mostly wait for other processes.
 func InParallel(perCore int) {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", strconv.Itoa(perCore*runtime.GOMAXPROCS(0))) // it is a number
+		_ = flag.Set("test.parallel", strconv.Itoa(perCore*runtime.GOMAXPROCS(0))) // the value is a number
 	}
 }
 
@@ -80,8 +80,8 @@ func Each(t *testing.T, run func(t *testing.T, s Store)) {
 	t.Run("postgres", func(t *testing.T) { run(t, Postgres(t)) })
 }
 
-// EachEmpty runs a test on every engine, with a database of PostgreSQL that has no tables yet: for tests of how a store is
-// made. On SQLite, Open copies a migrated file in both cases, and db.Open makes one.
+// EachEmpty runs a test on every engine, with a PostgreSQL database that has no tables yet. It is for tests of how a store
+// is created. On SQLite, Open copies a migrated file in both cases, and db.Open creates a store.
 func EachEmpty(t *testing.T, run func(t *testing.T, s Store)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { run(t, SQLite(t)) })
@@ -93,13 +93,13 @@ func SQLite(t testing.TB) Store {
 	return Store{Engine: "sqlite", Config: db.Config{Dir: t.TempDir()}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 }
 
-// Cluster starts a PostgreSQL for one test alone, which may kill it.
+// Cluster starts a PostgreSQL cluster for one test alone, which may kill it.
 func Cluster(t testing.TB, options pgcluster.Options) *pgcluster.Cluster {
 	t.Helper()
 	return own(t, func(ctx context.Context) (*pgcluster.Cluster, error) { return pgcluster.Start(ctx, "", options) })
 }
 
-// Pair starts a PostgreSQL and its standby for one test alone.
+// Pair starts a PostgreSQL server and its standby for one test alone.
 func Pair(t testing.TB) *pgcluster.Pair {
 	t.Helper()
 	return own(t, pgcluster.StartPair)
@@ -149,8 +149,9 @@ func started(t testing.TB, err error) {
 	}
 }
 
-// Postgres returns a store without rows on PostgreSQL, in the cluster that all tests of the package share: a copy of a database
-// with the schema, which takes a quarter of the time of making it. No database is dropped: they go with the cluster.
+// Postgres returns a store without rows on PostgreSQL, in the cluster that all tests of the package share. It is a copy of a
+// database with the schema, which takes a quarter of the time of creating one. No database is dropped: all are deleted with the
+// cluster.
 func Postgres(t testing.TB) Store {
 	t.Helper()
 	return postgres(t, migratedDatabase)
@@ -174,7 +175,7 @@ func postgres(t testing.TB, template string) Store {
 	return Store{Engine: "postgres", Config: db.Config{URL: shared.cluster.URL(name, "")}, VaultKey: filepath.Join(t.TempDir(), "vault.key")}
 }
 
-// migratedDatabase is the name of the database that the stores are copies of.
+// migratedDatabase is the name of the database from which the stores are copied.
 const migratedDatabase = "migrated"
 
 // startShared starts the cluster from a copy of one that has the database with the schema.
@@ -203,7 +204,7 @@ func startShared() (*pgcluster.Cluster, error) {
 	return pgcluster.Start(ctx, "", options)
 }
 
-// migrate makes the database and moves the data of the cluster to a folder.
+// migrate creates the database and moves the data of the cluster to a folder.
 func migrate(ctx context.Context, c *pgcluster.Cluster, folder string) error {
 	if err := c.CreateDatabase(ctx, migratedDatabase, ""); err != nil {
 		return err
@@ -219,7 +220,7 @@ func migrate(ctx context.Context, c *pgcluster.Cluster, folder string) error {
 }
 
 // Open opens the store and closes it at the end of the test. It can be opened several times
-// at once, like by several nodes of one service.
+// at once, as several nodes of one service do.
 func (s Store) Open(t testing.TB) *db.DB { return s.OpenAt(t, nil) }
 
 // OpenAt opens the store with a clock that the test provides.
@@ -283,9 +284,8 @@ var schema struct {
 	err  error
 }
 
-// CopySchema puts a migrated database file into a data folder that has none, because making
-// the schema for each test was a fifth of the CPU time of the tests. It does nothing on
-// PostgreSQL.
+// CopySchema puts a migrated database file into a data folder that has none. Creating the
+// schema for each test was a fifth of the CPU time of the tests. It does nothing on PostgreSQL.
 func (s Store) CopySchema(t testing.TB) {
 	t.Helper()
 	if s.Engine != "sqlite" {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// prepared returns a folder that prepare has filled once for the tests of all packages: a new cluster and all migrations
-// take each of them two seconds of CPU time. It is rebuilt every day, and if a migration or the program (where one is named) has changed.
+// prepared returns a folder that prepare fills once for the tests of all packages. A new cluster and all migrations each take two seconds
+// of CPU time. The folder is rebuilt every day, and if a migration or the program (if one is named) has changed.
 func prepared(kind, program string, prepare func(folder string) error) (folder string, err error) {
 	parent := filepath.Join(os.TempDir(), fmt.Sprintf("bursar-prepared-%d", os.Getuid()))
 	if err := os.Mkdir(parent, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -29,12 +29,12 @@ func prepared(kind, program string, prepare func(folder string) error) (folder s
 	if err != nil {
 		return "", err
 	}
-	// Processes that need the same folder wait for the one that makes it.
+	// Processes that need the same folder wait for the one that creates it.
 	lock, err := os.OpenFile(filepath.Join(parent, kind+".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // which unlocks it
+	defer func() { err = errors.Join(err, lock.Close()) }() // also unlocks it
 	err = syscall.EINTR
 	for errors.Is(err, syscall.EINTR) {
 		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
@@ -59,7 +59,7 @@ func prepared(kind, program string, prepare func(folder string) error) (folder s
 	return folder, errors.Join(os.Chtimes(folder, now, now), os.Chtimes(parent, now, now))
 }
 
-// removeUnused removes what was made before and is no longer used.
+// removeUnused removes earlier folders that are no longer used.
 func removeUnused(parent, prefix string) error {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
@@ -82,10 +82,10 @@ func removeUnused(parent, prefix string) error {
 	return nil
 }
 
-// versionOf names the day, the migrations, and the program by its path, size and time.
+// versionOf returns a hash of the day, the migrations, and the program's path, size and time.
 func versionOf(program string) (string, error) {
 	hash := sha256.New()
-	fmt.Fprintln(hash, time.Now().UTC().Format(time.DateOnly)) // something may clean temporary files that are old
+	fmt.Fprintln(hash, time.Now().UTC().Format(time.DateOnly)) // old temporary files may be removed by the system
 	if program != "" {
 		info, err := os.Stat(program)
 		if err != nil {

@@ -7,24 +7,23 @@ type Use int
 
 // The ways to use a store.
 const (
-	Beside Use = iota // beside others, as bursar admin does
+	Beside Use = iota // alongside other processes, as bursar admin does
 	Server            // as a server
-	Alone             // while no server does
+	Alone             // while no server uses it
 )
 
-// ErrInUse is what Open returns if others use the store in a way that does not go with one's own.
+// ErrInUse is returned by Open if other processes use the store in an incompatible way.
 var ErrInUse = errors.New("the store is in use")
 
-// Bulk is a transaction with the store as it is, which nobody else can change before it ends. It is
-// for reading or writing all of it.
+// Bulk is a transaction with exclusive access to the store. It is for reading or writing all of it.
 type Bulk interface {
 	Conn
 	// Script runs statements without parameters.
 	Script(sql string) error
-	// Copy inserts rows, as AppendRow writes them, until next returns io.EOF.
+	// Copy inserts rows in the format of AppendRow until next returns io.EOF.
 	Copy(table string, columns []string, next func() ([]byte, error)) error
-	// SetIndexesAside drops indexes and what the engine checks with them, because all of it together
-	// is made faster after the rows are there. The function that it returns makes them anew and
-	// fails if a row refers to one that does not exist.
+	// SetIndexesAside drops indexes and the constraints that the engine checks with them. Creating
+	// them after the rows are loaded is faster. The returned function creates them again and fails
+	// if a row refers to a row that does not exist.
 	SetIndexesAside() (restore func() error, err error)
 }

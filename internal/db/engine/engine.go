@@ -12,26 +12,26 @@ import (
 type Engine interface {
 	// Read runs fn with a connection that cannot change anything.
 	Read(ctx context.Context, fn func(Conn) error) error
-	// List is Read for what changes nothing but what somebody is shown: a replica may serve it,
-	// which has all that was committed before the call. It may run fn several times.
+	// List is Read for results that are only displayed. A replica that has all commits before
+	// the call may serve it. It may run fn several times.
 	List(ctx context.Context, fn func(Conn) error) error
-	// Write runs fn in a transaction and returns after its commit is on disk. It may
-	// run fn several times, each time after a rollback. After an error that is ErrUnknown the
-	// transaction may be committed, after any other it is not.
+	// Write runs fn in a transaction and returns after its commit is on disk. It may run fn
+	// several times, each time after a rollback. After ErrUnknown the transaction may be
+	// committed; after any other error it is not.
 	Write(ctx context.Context, fn func(Conn) error) error
 	// Migrate applies the migrations that the database does not have yet.
 	Migrate(ctx context.Context, all []Migration, now int64) error
-	// Shred takes out of the files what is no longer in any row, as far as the engine can.
+	// Shred removes data from the files that is no longer in any row, as far as the engine can.
 	Shred(ctx context.Context) error
-	// Exclusive runs fn in one transaction, once, while nobody else can change anything.
+	// Exclusive runs fn once, in one transaction, while no other transaction can change anything.
 	Exclusive(ctx context.Context, fn func(Bulk) error) error
 	// Close waits for the writes that have started.
 	Close() error
 }
 
-// Conn runs statements for one Read or Write. Parameters are strings, numbers, truth
-// values, nil for NULL, []byte for a BLOB of SQLite and a bytea of PostgreSQL, and [16]byte for
-// ids: a BLOB of SQLite, a uuid of PostgreSQL.
+// Conn runs statements for one Read or Write. Parameters are strings, numbers, truth values,
+// nil for NULL, []byte for a BLOB of SQLite and a bytea of PostgreSQL, and [16]byte for ids. An
+// id is a BLOB of SQLite or a uuid of PostgreSQL.
 type Conn interface {
 	Query(sql string, args []any) (Rows, error)
 	// Exec may delay the statement until the next Query or the end of the transaction.
@@ -54,15 +54,15 @@ type Rows interface {
 }
 
 var (
-	// ErrAway is what a read or write gets if the database cannot be reached for too long. Nothing
+	// ErrAway is returned by a read or write if the database cannot be reached for too long. None
 	// of it has happened.
 	ErrAway = errors.New("the database cannot be reached")
-	// ErrUnknown is what a write gets if nobody knows whether it has happened, such as when the
+	// ErrUnknown is returned by a write whose outcome is unknown, for example when the
 	// connection broke after COMMIT was sent.
 	ErrUnknown = errors.New("the outcome of the write is unknown")
 )
 
-// ErrClosed is what a write gets after the engine was closed.
+// ErrClosed is returned by a write after the engine was closed.
 var ErrClosed = errors.New("the store is closed")
 
 // Recover runs fn and turns a panic into an error, for goroutines that serve many

@@ -9,12 +9,12 @@ import (
 // that are easily confused.
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// IDDigits is how many characters of five bits the 128 bits of an id take.
+// IDDigits is the number of five-bit characters that encode the 128 bits of an id.
 const IDDigits = 26
 
-// AppendID appends the text of an id: the prefix, an underscore and the characters. Pages
-// have one for each row, so it keeps to shifts of 64 bits: twelve characters are in each half,
-// one has the rest of the upper half and one the bits between.
+// AppendID appends the text of an id: the prefix, an underscore and the characters. It is
+// called for each row of a page, so it uses only 64-bit shifts. Each half has twelve
+// characters; one more has the rest of the upper half, and one the bits between.
 func AppendID(dst []byte, prefix string, hi, lo uint64) []byte {
 	dst = append(append(dst, prefix...), "_00000000000000000000000000"...)
 	digits := dst[len(dst)-IDDigits:]
@@ -29,10 +29,10 @@ func AppendID(dst []byte, prefix string, hi, lo uint64) []byte {
 }
 
 // PackID returns the 16 bytes that an id stands for, which sort as the texts of ids with
-// one prefix do. It takes only the text that AppendID writes.
+// one prefix do. It accepts only the text that AppendID writes.
 func PackID(prefix, id string) (packed [16]byte, ok bool) {
 	if len(id) != len(prefix)+1+IDDigits || id[:len(prefix)] != prefix || id[len(prefix)] != '_' || id[len(prefix)+1] > '7' {
-		return packed, false // 26 characters have room for 130 bits: the first one has three
+		return packed, false // 26 characters have room for 130 bits, so the first has only three
 	}
 	var hi, lo uint64
 	for _, c := range []byte(id[len(prefix)+1:]) {

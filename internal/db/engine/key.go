@@ -9,8 +9,8 @@ import (
 	"bursar/api"
 )
 
-// MatchKey returns what an entry is found by: its e-mail address or its phone number, however
-// they are written, or "" if the fields have none.
+// MatchKey returns the key by which an entry is found: its normalized e-mail address or phone
+// number, or "" if the fields have none.
 func MatchKey(kind string, fields api.Fields) string {
 	one, _ := fields.Get(kind)
 	text, _ := one.Text()
@@ -20,21 +20,20 @@ func MatchKey(kind string, fields api.Fields) string {
 	return phoneKey(text)
 }
 
-// phoneKey returns a phone number as E.164 writes it, with its extension after an x. A number
-// without the code of its country, or that no country has, is compared by what was dialled: its
-// digits and its plus.
+// phoneKey returns a phone number in E.164 form, with its extension after an x. A number
+// without a valid country code is compared by what was dialed: its digits and its plus.
 func phoneKey(text string) string {
-	text = norm.NFKC.String(text) // with the plain forms of wide digits
+	text = norm.NFKC.String(text) // also replaces wide digits with plain ones
 	dialled := strings.Map(func(r rune) rune {
 		if r == '+' || '0' <= r && r <= '9' {
 			return r
 		}
 		return -1
 	}, text)
-	if rest, ok := strings.CutPrefix(dialled, "00"); ok { // what a plus stands for, in most countries
+	if rest, ok := strings.CutPrefix(dialled, "00"); ok { // stands for a plus in most countries
 		text, dialled = "+"+rest, "+"+rest
 	}
-	if !strings.HasPrefix(dialled, "+") { // which saves the time of parsing it
+	if !strings.HasPrefix(dialled, "+") { // saves the time of parsing it
 		return dialled
 	}
 	number, err := phonenumbers.Parse(text, "ZZ") // no country in particular

@@ -17,8 +17,8 @@ type Migrator interface {
 	Script(sql string) error
 }
 
-// ApplyMigrations runs the migrations that the database does not have yet. A
-// database that it refuses stays as it is.
+// ApplyMigrations runs the migrations that the database does not have yet. A database
+// that it refuses stays unchanged.
 func ApplyMigrations(m Migrator, all []Migration, now int64) error {
 	if err := m.Script(`CREATE TABLE IF NOT EXISTS schema_migration (name TEXT PRIMARY KEY, applied_at BIGINT NOT NULL)`); err != nil {
 		return fmt.Errorf("create the table of migrations: %w", err)
@@ -44,17 +44,17 @@ func ApplyMigrations(m Migrator, all []Migration, now int64) error {
 	return nil
 }
 
-// ErrEarlierBuild is for what was made before the schema had its first version.
+// ErrEarlierBuild is returned for a store or file of a build before the first version of
+// the schema.
 var ErrEarlierBuild = errors.New("which this one cannot open: start with an empty store")
 
-// EarlierBuild refuses what an earlier build has made.
+// EarlierBuild returns an error that refuses a store or file of an earlier build.
 func EarlierBuild(what string) error {
 	return fmt.Errorf("the %s was made by a build before 1.0.0-rc.1, %w", what, ErrEarlierBuild)
 }
 
-// RefuseMigrations returns why a program that knows all these migrations cannot
-// use a database that has some applied. There is no way back from those of a
-// newer program.
+// RefuseMigrations returns why a program with these migrations cannot use a database that
+// has the applied ones. Migrations of a newer program cannot be reverted.
 func RefuseMigrations(applied []string, all []Migration) error {
 	if len(applied) > 0 && !slices.Contains(applied, all[0].Name) {
 		return EarlierBuild("store")

@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// Kind is what a column holds, whatever an engine calls it.
+// Kind is the type of a column's values, independent of the engine's name for it.
 type Kind byte
 
 // The kinds of columns.
@@ -16,7 +16,7 @@ const (
 	Bytes Kind = 'x'
 )
 
-// Tag says how a value of a row is written.
+// Tag is the encoding of a value in a row.
 type Tag byte
 
 // The tags of values.
@@ -25,14 +25,14 @@ const (
 	Number     // a varint
 	False
 	True
-	String // its length as a uvarint, and its bytes
-	Blob   // the same
+	String // its length as a uvarint, then its bytes
+	Blob   // as String
 )
 
-// ErrRow is that a row ends where it should not.
+// ErrRow is the error of a row that ends too early or has an invalid tag.
 var ErrRow = errors.New("a row is damaged")
 
-// AppendRow writes the row that a query is at in a form that is the same for both engines.
+// AppendRow writes the current row of a query in a format that is the same for both engines.
 func AppendRow(dst []byte, r Rows, kinds []Kind) []byte {
 	for i, kind := range kinds {
 		switch {
@@ -55,7 +55,7 @@ func AppendRow(dst []byte, r Rows, kinds []Kind) []byte {
 	return dst
 }
 
-// NextValue takes the first value off a row. The text is a part of the row.
+// NextValue decodes the first value of a row and returns the rest. text is a part of row.
 func NextValue(row []byte) (tag Tag, number int64, text, rest []byte, err error) {
 	if len(row) == 0 {
 		return 0, 0, nil, nil, ErrRow

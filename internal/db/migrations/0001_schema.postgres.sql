@@ -1,8 +1,10 @@
--- What only PostgreSQL has of the schema, after 0001_schema.sql. Columns of a fixed width come first, so that none needs padding.
+-- The part of the schema that only PostgreSQL has, applied after 0001_schema.sql. Columns of a fixed width come first, so that
+-- none needs padding.
 
 ALTER TABLE directory_entry REPLICA IDENTITY USING INDEX directory_entry_id;
 
--- The words that a search finds live entries by: a deleted entry costs a search nothing.
+-- The words by which a search finds live entries. Deleted entries have none, so they cost
+-- a search nothing.
 CREATE TABLE directory_word (
     entry_id         UUID NOT NULL,
     workspace_number INTEGER NOT NULL,
@@ -10,9 +12,9 @@ CREATE TABLE directory_word (
     PRIMARY KEY (workspace_number, word, entry_id)
 );
 
--- The rows of the audit log, of a workspace, of an organization, or of no one but the actor. They have no foreign keys, because
--- they survive what they are about. What can be personal (names, addresses, the description, what was changed) stands apart
--- from what is kept permanently, so that it can be erased. The keys are what a list can be filtered by: see audit.FilterKey.
+-- The rows of the audit log, of a workspace, of an organization, or of the actor alone. They have no foreign keys, because they
+-- outlive the things that they are about. Personal values (names, addresses, the description, what was changed) are separate
+-- from permanent ones, so that they can be erased. A list can be filtered by the keys: see audit.FilterKey.
 CREATE TABLE audit_log (
     id                UUID NOT NULL,
     actor_id_key      BIGINT NOT NULL,
@@ -20,23 +22,23 @@ CREATE TABLE audit_log (
     resource_type_key BIGINT NOT NULL,
     resource_id_key   BIGINT NOT NULL,
     outcome_key       BIGINT, -- NULL for success, which nearly all rows have
-    -- Rows become visible in the order of their commits, which nothing in a row tells. But once all transactions below a number have
-    -- ended, no row with a lower number can appear any more, so rows are sequenced in the order of their transactions, up to the
-    -- oldest that still runs. A number is kept as a bigint, since xid8 can only be turned into text, which sorts otherwise.
+    -- Rows become visible in the order of their commits, which no column of a row records. But once all transactions below a number
+    -- have ended, no row with a lower number can appear. So rows are sequenced in the order of their transactions, up to the oldest
+    -- one still running. The number is stored as a bigint, since xid8 can only be converted to text, which sorts differently.
     xact              BIGINT NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     workspace_number  INTEGER,
-    key_id            UUID,          -- the API key that the session of the caller depended on; apart from what the tree of the log covers
+    key_id            UUID,          -- the API key that the session of the caller depended on; not covered by the tree of the log
     salt              UUID,          -- keeps anyone from guessing personal by its digest
     organization_id   TEXT,
     entry             TEXT NOT NULL, -- JSON: see the view audit_entry
     personal          TEXT,          -- JSON, NULL once it is erased
     erased            BYTEA          -- the digest of personal, of 32 bytes, once that is erased
 );
--- There is no index that begins with the id: see directory_entry_id.
+-- No index begins with the id: see directory_entry_id.
 CREATE UNIQUE INDEX audit_log_workspace ON audit_log (workspace_number, id) WHERE workspace_number IS NOT NULL;
 CREATE UNIQUE INDEX audit_log_organization ON audit_log (organization_id, id) WHERE organization_id IS NOT NULL;
--- What belongs to no workspace, such as failed logins of accounts that do not exist. The condition is spelled as no other query
--- spells it: those of an actor or an organization have better indexes, and would take this one for cheaper.
+-- Rows that belong to no workspace, such as failed logins of accounts that do not exist. No other query spells the condition
+-- this way. Queries for an actor or an organization have better indexes, but PostgreSQL would estimate this one as cheaper.
 CREATE UNIQUE INDEX audit_log_outside ON audit_log (id) WHERE coalesce(workspace_number, 0) = 0;
 CREATE INDEX audit_log_actor ON audit_log (actor_id_key, id);
 CREATE INDEX audit_log_action ON audit_log (action_key, id);
@@ -45,7 +47,7 @@ CREATE INDEX audit_log_resource ON audit_log (resource_id_key, id);
 CREATE INDEX audit_log_outcome ON audit_log (outcome_key, id) WHERE outcome_key IS NOT NULL;
 CREATE INDEX audit_log_xact ON audit_log (xact, id);
 
--- The only row says how far the log has been sequenced. Whoever sequences compares and swaps its size.
+-- The only row records how far the log has been sequenced. A sequencer compares and swaps its size.
 CREATE TABLE audit_sequence (
     single       INTEGER PRIMARY KEY CHECK (single = 1),
     size         BIGINT NOT NULL,
@@ -53,7 +55,7 @@ CREATE TABLE audit_sequence (
     audit_id     UUID NOT NULL,
     lease_holder TEXT NOT NULL,
     lease_until  BIGINT NOT NULL,
-    xact_offset  BIGINT NOT NULL  -- what audit_log.xact is above the numbers of this server's transactions
+    xact_offset  BIGINT NOT NULL  -- the offset between audit_log.xact and the transaction numbers of this server
 );
 INSERT INTO audit_sequence (single, size, sorts_as, audit_id, lease_holder, lease_until, xact_offset)
 VALUES (1, 0, 0, '00000000-0000-0000-0000-000000000000', '', 0, 0);
@@ -92,7 +94,7 @@ FOR EACH ROW EXECUTE FUNCTION audit_log_refuse();
 CREATE TRIGGER audit_place_keep_all BEFORE TRUNCATE ON audit_place
 FOR EACH STATEMENT EXECUTE FUNCTION audit_log_refuse();
 
--- For people who look at the log with SQL: ids are as the API spells them. A character of an id has five bits.
+-- For people who query the log with SQL: ids are spelled as in the API. A character of an id has five bits.
 CREATE VIEW audit_entry AS
 SELECT (
         SELECT 'aud_' ||

@@ -1,8 +1,8 @@
--- What only SQLite has of the schema, after 0001_schema.sql.
+-- The part of the schema that only SQLite has, applied after 0001_schema.sql.
 
--- The words that a search finds live entries by: a deleted entry costs a search nothing. A row that is refused fails its
--- transaction, which is undone as a whole: with FAIL, SQLite need not be ready to undo the statement alone, for which it
--- copies every page.
+-- The words by which a search finds live entries. Deleted entries have none, so they cost a search nothing. A refused
+-- row fails its transaction, which is rolled back as a whole. With FAIL, SQLite need not prepare to undo the single
+-- statement, for which it would copy every page.
 CREATE TABLE directory_word (
     workspace_number INTEGER NOT NULL ON CONFLICT FAIL,
     word             TEXT NOT NULL ON CONFLICT FAIL,
@@ -10,14 +10,14 @@ CREATE TABLE directory_word (
     PRIMARY KEY (workspace_number, word, entry_id) ON CONFLICT FAIL
 ) WITHOUT ROWID;
 
--- The rows of the audit log, of a workspace, of an organization, or of no one but the actor. They have no foreign keys, because
--- they survive what they are about. What can be personal (names, addresses, the description, what was changed) stands apart
--- from what is kept permanently, so that it can be erased. The keys are what a list can be filtered by: see audit.FilterKey.
+-- The rows of the audit log, of a workspace, of an organization, or of the actor alone. They have no foreign keys, because they
+-- outlive the things that they are about. Personal values (names, addresses, the description, what was changed) are separate
+-- from permanent ones, so that they can be erased. A list can be filtered by the keys: see audit.FilterKey.
 CREATE TABLE audit_log (
     id                BLOB NOT NULL,
     workspace_number  INTEGER,
     organization_id   TEXT,
-    key_id            BLOB,          -- the API key that the session of the caller depended on; apart from what the tree of the log covers
+    key_id            BLOB,          -- the API key that the session of the caller depended on; not covered by the tree of the log
     actor_id_key      BIGINT NOT NULL,
     action_key        BIGINT NOT NULL,
     resource_type_key BIGINT NOT NULL,
@@ -26,12 +26,12 @@ CREATE TABLE audit_log (
     entry             TEXT NOT NULL, -- JSON: see the view audit_entry
     personal          TEXT,          -- JSON, NULL once it is erased
     salt              BLOB,          -- 16 bytes that keep anyone from guessing personal by its digest
-    erased            BLOB           -- that digest of 32 bytes, once the rest is erased
+    erased            BLOB           -- that digest of 32 bytes, once personal is erased
 );
 CREATE UNIQUE INDEX audit_log_workspace ON audit_log (workspace_number, id) WHERE workspace_number IS NOT NULL;
 CREATE UNIQUE INDEX audit_log_organization ON audit_log (organization_id, id) WHERE organization_id IS NOT NULL;
--- What belongs to no workspace, such as failed logins of accounts that do not exist. The condition is spelled as no other query
--- spells it: those of an actor or an organization have better indexes, and would take this one for cheaper.
+-- Rows that belong to no workspace, such as failed logins of accounts that do not exist. No other query spells the condition
+-- this way. Queries for an actor or an organization have better indexes, but SQLite would estimate this one as cheaper.
 CREATE UNIQUE INDEX audit_log_outside ON audit_log (id) WHERE coalesce(workspace_number, 0) = 0;
 CREATE INDEX audit_log_actor ON audit_log (actor_id_key, id);
 CREATE INDEX audit_log_action ON audit_log (action_key, id);
@@ -39,7 +39,7 @@ CREATE INDEX audit_log_resource_type ON audit_log (resource_type_key, id);
 CREATE INDEX audit_log_resource ON audit_log (resource_id_key, id);
 CREATE INDEX audit_log_outcome ON audit_log (outcome_key, id) WHERE outcome_key IS NOT NULL;
 
--- The only row says how far the log has been sequenced. Whoever sequences compares and swaps its size.
+-- The only row records how far the log has been sequenced. A sequencer compares and swaps its size.
 CREATE TABLE audit_sequence (
     single       INTEGER PRIMARY KEY CHECK (single = 1),
     size         BIGINT NOT NULL,
@@ -51,8 +51,8 @@ CREATE TABLE audit_sequence (
 INSERT INTO audit_sequence (single, size, sorts_as, audit_id, lease_holder, lease_until)
 VALUES (1, 0, 0, x'00000000000000000000000000000000', '', 0);
 
--- REPLACE deletes the old row and fires the triggers on deleting, because our connections have recursive_triggers. A trigger on
--- inserting would make SQLite keep a copy of every page that a new row of the log touches.
+-- REPLACE deletes the old row and fires the delete triggers, because the connections enable recursive_triggers. An insert
+-- trigger would make SQLite keep a copy of every page that a new row of the log touches.
 CREATE TRIGGER audit_log_keep_update BEFORE UPDATE ON audit_log
 WHEN NOT (NEW.rowid = OLD.rowid AND NEW.id = OLD.id AND NEW.workspace_number IS OLD.workspace_number
     AND NEW.organization_id IS OLD.organization_id AND NEW.actor_id_key = OLD.actor_id_key AND NEW.action_key = OLD.action_key
@@ -70,7 +70,7 @@ BEGIN SELECT RAISE(ABORT, 'places in the audit log cannot be changed'); END;
 CREATE TRIGGER audit_place_keep_delete BEFORE DELETE ON audit_place
 BEGIN SELECT RAISE(ABORT, 'places in the audit log cannot be deleted'); END;
 
--- For people who look at the log with SQL: ids are as the API spells them. A character of an id has five bits, which are in two
+-- For people who query the log with SQL: ids are spelled as in the API. A character of an id has five bits, which are in two
 -- digits of the hexadecimal number.
 CREATE VIEW audit_entry AS
 SELECT (

@@ -14,11 +14,11 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// bulkLockTimeout is how long to wait, in milliseconds, for those who are changing something.
+// bulkLockTimeout is how long to wait, in milliseconds, for transactions that are changing something.
 const bulkLockTimeout = "10000"
 
 // Exclusive implements engine.Engine. It locks all tables against changes, so that every statement
-// sees the same.
+// sees the same state.
 func (e *Engine) Exclusive(ctx context.Context, fn func(engine.Bulk) error) error {
 	c := &conn{ctx: ctx, engine: e, deadline: time.Now().Add(acquireTimeout), begin: "BEGIN READ WRITE"}
 	defer c.release()
@@ -41,7 +41,7 @@ func (e *Engine) Exclusive(ctx context.Context, fn func(engine.Bulk) error) erro
 // bulk is a connection in a transaction that has locked all tables.
 type bulk struct {
 	*conn
-	tables string // their names, with commas between them
+	tables string // their names, separated by commas
 }
 
 func (b *bulk) lock() error {
@@ -79,7 +79,7 @@ func (b *bulk) list(sql string, columns int) (all [][]string, err error) {
 	return all, rows.Err()
 }
 
-// Copy implements engine.Bulk, by COPY in its binary form.
+// Copy implements engine.Bulk with COPY in binary format.
 func (b *bulk) Copy(table string, columns []string, next func() ([]byte, error)) error {
 	if len(b.queued) > 0 {
 		if err := b.flush(); err != nil {
@@ -101,15 +101,15 @@ func (b *bulk) Copy(table string, columns []string, next func() ([]byte, error))
 	}
 	_, err = b.db.PgConn().CopyFrom(b.ctx, source, `COPY `+name+` (`+list+`) FROM STDIN BINARY`)
 	if source.err != nil {
-		return source.err // the server says no more than that the copy was ended
+		return source.err // the server only reports that the copy was ended
 	}
 	return err
 }
 
-// copyHeader begins a copy in binary form: a signature, no flags, no extension.
+// copyHeader begins a copy in binary format: a signature, no flags, no extension.
 const copyHeader = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
-// copySource turns rows into what COPY reads.
+// copySource converts rows to the input of COPY.
 type copySource struct {
 	next  func() ([]byte, error)
 	types []uint32
@@ -119,7 +119,7 @@ type copySource struct {
 	err   error
 }
 
-// copyChunk is how many bytes are made ready at a time.
+// copyChunk is how many bytes are prepared at a time.
 const copyChunk = 1 << 16
 
 // Read implements io.Reader.
@@ -187,10 +187,10 @@ func (s *copySource) add(row []byte) error {
 	return nil
 }
 
-// SetIndexesAside implements engine.Bulk. An index that names the rows of a table for replication
-// stays, because dropping it would drop that as well.
+// SetIndexesAside implements engine.Bulk. An index that is a table's replica identity stays,
+// because dropping it would drop the identity as well.
 func (b *bulk) SetIndexesAside() (restore func() error, err error) {
-	// References go first, because they depend on the keys.
+	// Foreign keys are dropped first, because they depend on the keys.
 	constraints, err := b.list(`SELECT c.conrelid::regclass::text, quote_ident(c.conname), pg_get_constraintdef(c.oid) FROM pg_constraint c
 		WHERE c.connamespace = current_schema()::regnamespace AND c.contype IN ('f', 'p', 'u')
 		ORDER BY c.contype = 'f' DESC, 1, 2`, 3)
@@ -225,6 +225,6 @@ func (b *bulk) SetIndexesAside() (restore func() error, err error) {
 				return fmt.Errorf("make constraint %s: %w", c[1], err)
 			}
 		}
-		return b.Script(`ANALYZE ` + b.tables) // until then PostgreSQL takes the tables for empty
+		return b.Script(`ANALYZE ` + b.tables) // without it PostgreSQL plans for empty tables
 	}, nil
 }

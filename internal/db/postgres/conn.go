@@ -16,16 +16,16 @@ import (
 // query or COMMIT, so that most mutations take one round trip, BEGIN included.
 type conn struct {
 	ctx      context.Context
-	engine   *Engine       // whose pool has a connection when one is needed
+	engine   *Engine       // its pool provides a connection when one is needed
 	deadline time.Time     // until which to wait for a connection
 	pooled   *pgxpool.Conn // nil until a connection is needed
 	db       *pgx.Conn     // that of pooled
 	begin    string        // the statement that begins the transaction; empty if there is none
 	begun    bool          // begin was sent
-	reads    bool          // it only reads
+	reads    bool          // the transaction only reads
 	queued   []statement
 
-	failedAt int // index of the statement that failed among those sent last, or -1
+	failedAt int // index of the statement that failed among the last batch, or -1
 }
 
 type statement struct {
@@ -70,8 +70,8 @@ func (c *conn) release() {
 }
 
 // release returns a connection to the pool, unless its caller has left. pgx ends the
-// reads of a caller who leaves by a deadline, and its background reader may keep that
-// timeout as the result of the next read: the next caller would get it.
+// reads of a caller who leaves by a deadline. Its background reader may keep that timeout
+// as the result of the next read, and the next caller would get it.
 func release(ctx context.Context, pooled *pgxpool.Conn) {
 	if ctx.Err() != nil {
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -81,8 +81,9 @@ func release(ctx context.Context, pooled *pgxpool.Conn) {
 	pooled.Release()
 }
 
-// Query implements engine.Conn. If the connection is lost before the first row came, a query that
-// only reads is sent again by another. One of a snapshot cannot be, unless it is its first.
+// Query implements engine.Conn. If the connection is lost before the first row arrives, a query
+// that only reads is sent again on another connection. A query of a snapshot cannot be, unless it
+// is the first.
 func (c *conn) Query(sql string, args []any) (engine.Rows, error) {
 	again := c.reads && !c.begun
 	for attempt := 1; ; attempt++ {
@@ -146,9 +147,9 @@ func (c *conn) commit() error {
 
 var errUnconfirmed = errors.New("the server has stopped waiting for its standby")
 
-// sendCommit sends the queue, whose last statement is COMMIT. If an earlier
-// statement failed and nobody handled the error, the server answers COMMIT with
-// ROLLBACK, which is not an error of the protocol.
+// sendCommit sends the queue, whose last statement is COMMIT. If an earlier statement
+// failed and the error was not handled, the server answers COMMIT with ROLLBACK, which is
+// not an error of the protocol.
 func (c *conn) sendCommit() error {
 	notes := c.db.PgConn().CustomData()
 	delete(notes, unconfirmed)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// vanished is how long a server may leave what it was sent unacknowledged, or leave a quiet
-// connection without a sign of life. A server that loses its power or its network says nothing.
+// vanished is how long a server may leave sent data unacknowledged, or a quiet connection
+// without a sign of life. A server that loses its power or network sends nothing.
 const vanished = 5 * time.Second
 
 func dialer() *net.Dialer {

@@ -28,7 +28,7 @@ const (
 
 // groupCommit collects writes that wait to be committed together.
 type groupCommit struct {
-	maxLeaders  int // groups in flight: the server runs one while another waits for the disk
+	maxLeaders  int // groups in flight: the server executes one while another waits for the disk
 	lockTimeout string
 
 	mu      sync.Mutex
@@ -42,7 +42,7 @@ type groupJob struct {
 	statements []statement
 	since      time.Time
 	done       chan struct{}
-	alone      bool // nothing of it has happened, and it must be committed alone
+	alone      bool // nothing of it has happened, and it must commit alone
 	err        error
 }
 
@@ -61,10 +61,10 @@ func (c *conn) onlyInserts() bool {
 	return true
 }
 
-// commitInGroup commits the transaction together with all that are waiting, so
-// that one round trip and one fsync of the server serve them all. If the group
-// fails, nothing of it has happened and its writes are committed one by one, so
-// that only those that fail are undone.
+// commitInGroup commits the transaction together with all that are waiting, so that one
+// round trip and one fsync of the server serve them all. If the group fails, nothing of
+// it has happened. Its writes are then committed one by one, so that only the failing
+// ones are undone.
 func (e *Engine) commitInGroup(c *conn) error {
 	job := &groupJob{ctx: c.ctx, statements: c.queued, since: time.Now(), done: make(chan struct{})}
 	g := &e.groups
@@ -110,7 +110,7 @@ func (e *Engine) passLead() {
 	}
 }
 
-// leave ends a leader. The caller holds mu.
+// leave decrements the number of leaders. The caller holds mu.
 func (g *groupCommit) leave() {
 	if g.leaders--; g.leaders == 0 && g.closed != nil {
 		close(g.closed)
@@ -131,7 +131,7 @@ func (g *groupCommit) close() {
 	<-closed
 }
 
-// lead commits groups until nobody is waiting.
+// lead commits groups until no write is waiting.
 func (e *Engine) lead() {
 	for group := e.groups.next(); group != nil; group = e.groups.next() {
 		e.commitGroup(group)

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// accessChannel is where nodes tell each other that access has changed.
+	// accessChannel is the channel on which nodes notify each other that access has changed.
 	accessChannel = "bursar_access"
-	// NotifyAccess tells other nodes, when it is committed, that access has changed.
+	// NotifyAccess notifies other nodes, when it is committed, that access has changed.
 	NotifyAccess = "NOTIFY " + accessChannel
 	// heartbeat is how often the listener checks its connection. With the time that
 	// a check may take, a dead connection is noticed in less than a second.
@@ -22,15 +22,15 @@ const (
 )
 
 // listener changes the epoch when another node has changed access. While it has no
-// connection the epoch is uncertain, so that nobody caches anything about access.
+// connection the epoch is uncertain, so that nothing about access is cached.
 type listener struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	first  chan error // nil at the first connection, or that it was refused
+	first  chan error // nil at the first connection, or the error that refused it
 }
 
-// useLock takes the lock of whoever uses a store: servers share it, and who wants to be alone does not.
-// It belongs to the session, so it ends with the process, however that ends.
+// useLock returns the statement that takes the lock for a use of the store. Servers share the lock;
+// exclusive use does not. It belongs to the session, so it ends with the process, however that ends.
 func useLock(use engine.Use) string {
 	const key = `(hashtext('bursar server ' || current_schema()))`
 	switch use {
@@ -42,7 +42,7 @@ func useLock(use engine.Use) string {
 	return ""
 }
 
-// listen calls lost when its connection fails, which it notices before others do.
+// listen calls lost when its connection fails, which it notices before the pool does.
 func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost func()) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &listener{cancel: cancel, done: make(chan struct{}), first: make(chan error, 1)}
@@ -57,8 +57,8 @@ func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost fu
 			}
 		}
 		for ctx.Err() == nil {
-			// Any other cause does not matter: nothing is cached until the next connection, and
-			// whoever uses the pool learns that the database is away.
+			// Any other error can be ignored: nothing is cached until the next connection, and
+			// users of the pool get their own error when the database is away.
 			if err := listenOnce(ctx, config, use, epoch, func() { tell(nil) }); errors.Is(err, engine.ErrInUse) {
 				tell(err)
 			}
@@ -73,7 +73,7 @@ func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost fu
 	return l
 }
 
-// wait waits for the first connection, by which the process says how it uses the store.
+// wait waits for the first connection, which takes the lock for the use of the store.
 func (l *listener) wait(ctx context.Context) error {
 	select {
 	case err := <-l.first:
@@ -110,7 +110,7 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, use engine.Use, epo
 		}
 	}
 	connected()
-	epoch.Bump() // for changes that were made before LISTEN
+	epoch.Bump() // covers changes before LISTEN
 	epoch.SetUncertain(false)
 	for {
 		wait, cancel := context.WithTimeout(ctx, heartbeat)
@@ -131,8 +131,8 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, use engine.Use, epo
 	}
 }
 
-// takeUse takes the lock of whoever uses the store. PostgreSQL notices a little late that a
-// process has ended, so it asks for two seconds before it says that another one is there.
+// takeUse takes the lock for a use of the store. PostgreSQL notices the end of a process
+// with a delay, so takeUse retries for two seconds before it reports that the store is in use.
 func takeUse(ctx context.Context, db *pgx.Conn, lock string) error {
 	for asked := time.Now(); ; {
 		var locked bool

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxAttempts bounds how often a transaction runs that conflicts with others.
+	// maxAttempts bounds how often a transaction that conflicts with others is run.
 	maxAttempts = 10
 	// statementTimeout bounds how long one statement may take, in milliseconds.
 	statementTimeout = "30000"
@@ -28,7 +28,8 @@ const (
 	acquireTimeout = 10 * time.Second
 	// retryPause is how long to wait before trying to reach the primary again.
 	retryPause = 50 * time.Millisecond
-	// readAttempts bounds how often a query is sent whose connections break. It may be what breaks them.
+	// readAttempts bounds how often a query is sent whose connections break. The query itself may be the
+	// cause.
 	readAttempts = 3
 	// pingTimeout bounds how long a connection that was idle may take to show that it is alive.
 	pingTimeout = time.Second
@@ -40,15 +41,15 @@ const (
 // Engine is a pool of connections to a PostgreSQL server.
 type Engine struct {
 	pool     *pgxpool.Pool
-	ready    atomic.Pointer[pgxpool.Pool] // the same, for connections that are made before there is one
-	resetAt  atomic.Int64                 // when it was emptied last, in Unix nanoseconds
+	ready    atomic.Pointer[pgxpool.Pool] // the same pool, for connections that are made before pool is set
+	resetAt  atomic.Int64                 // when the pool was emptied last, in Unix nanoseconds
 	listener *listener
 	groups   groupCommit
 	replica  *replica // nil if there is none
 }
 
-// Open connects to the server. A process that uses the store as a server, or alone, holds a lock that
-// says so until it ends.
+// Open connects to the server. A process that uses the store as a server, or alone, holds a lock for
+// that use until it ends.
 func Open(ctx context.Context, url string, use engine.Use, epoch *engine.Epoch) (*Engine, error) {
 	e := &Engine{groups: groupCommit{maxLeaders: max(2, runtime.GOMAXPROCS(0)), lockTimeout: groupLockTimeout}}
 	config, err := e.configure(url)
@@ -76,7 +77,7 @@ func Open(ctx context.Context, url string, use engine.Use, epoch *engine.Epoch) 
 }
 
 // reach makes the first connection. It waits for a server that is slow to answer, and
-// fails at once where there is none or where it refuses us.
+// fails at once if there is no server or it refuses the connection.
 func (e *Engine) reach(ctx context.Context) error {
 	deadline := time.Now().Add(acquireTimeout)
 	for {
@@ -87,19 +88,19 @@ func (e *Engine) reach(ctx context.Context) error {
 	}
 }
 
-// configure says how the pool makes its connections.
+// configure returns the configuration of the pool.
 func (e *Engine) configure(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("the database URL is malformed") // the error of pgx has the URL in it, with the password
+		return nil, errors.New("the database URL is malformed") // the error of pgx contains the URL with the password
 	}
 	if !strings.Contains(url, "pool_max_conns=") {
 		config.MaxConns = int32(8 * max(1, runtime.GOMAXPROCS(0)))
 	}
 	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
 	config.ConnConfig.RuntimeParams["application_name"] = "bursar"
-	// All queries want a few rows by an index, on disks that do not spin. With the
-	// default, PostgreSQL reads whole tables long before that is cheaper.
+	// All queries read a few rows by an index, on solid-state disks. With the default,
+	// PostgreSQL scans whole tables long before that is cheaper.
 	config.ConnConfig.RuntimeParams["random_page_cost"] = "1.1"
 	// Only Write begins transactions that may change something.
 	config.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on"
@@ -131,7 +132,7 @@ func (e *Engine) acquire(ctx context.Context, deadline time.Time) (*pgxpool.Conn
 		case waiting.Err() != nil:
 			return nil, fmt.Errorf("reach PostgreSQL: %w: %w", engine.ErrAway, cmp.Or(refused, err))
 		}
-		refused = err // which says more than that the time is over
+		refused = err // more specific than a timeout
 		select {
 		case <-time.After(retryPause):
 		case <-waiting.Done():
@@ -148,7 +149,7 @@ func (e *Engine) Read(ctx context.Context, fn func(engine.Conn) error) error {
 	}
 	if c.begun {
 		c.queue("COMMIT", nil)
-		if err := c.flush(); !c.lost(err) { // what was read is read
+		if err := c.flush(); !c.lost(err) { // the rows were already read
 			return err
 		}
 	}
@@ -196,7 +197,7 @@ func (e *Engine) transact(ctx context.Context, deadline time.Time, fn func(engin
 	return c.commit()
 }
 
-// schemaLock takes the lock under which a node migrates. Each schema of the
+// schemaLock takes the lock that a node holds while it migrates. Each schema of the
 // database has its own.
 const schemaLock = `SELECT pg_advisory_xact_lock(hashtext('bursar ' || current_schema()))`
 
@@ -214,9 +215,9 @@ func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64)
 	})
 }
 
-// Shred implements engine.Engine. An update leaves the earlier version of a row in its table,
-// where VACUUM removes it. Only what is erased matters, and that is in the audit log. VACUUM holds up
-// no sequencing: PostgreSQL does not count it among the transactions that run.
+// Shred implements engine.Engine. An update leaves the earlier version of a row in its table, where
+// VACUUM removes it. Only the audit log has data that is erased. VACUUM does not delay sequencing:
+// PostgreSQL does not count it among the running transactions.
 func (e *Engine) Shred(ctx context.Context) error {
 	pooled, err := e.acquire(ctx, time.Now().Add(acquireTimeout))
 	if err != nil {
@@ -226,7 +227,7 @@ func (e *Engine) Shred(ctx context.Context) error {
 	// A large log takes longer than any other statement.
 	for _, sql := range []string{`SET statement_timeout = 0`, `VACUUM audit_log`, `RESET statement_timeout`} {
 		if _, err := pooled.Exec(ctx, sql); err != nil {
-			_ = pooled.Conn().Close(ctx) // it may have kept the timeout, and the pool drops a closed connection
+			_ = pooled.Conn().Close(ctx) // it may still have the changed timeout, and the pool drops a closed connection
 			return fmt.Errorf("vacuum the audit log: %w", err)
 		}
 	}

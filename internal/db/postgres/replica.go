@@ -14,38 +14,38 @@ import (
 )
 
 const (
-	// replicaPatience is how long a list waits for the replica to replay what was committed before
-	// it. A replica nearby takes a few milliseconds.
+	// replicaPatience is how long a list waits for the replica to replay earlier commits. A
+	// replica nearby takes a few milliseconds.
 	replicaPatience = 20 * time.Millisecond
-	// replicaPoll is how often it looks meanwhile.
+	// replicaPoll is how often the list checks the replica meanwhile.
 	replicaPoll = time.Millisecond
-	// replicaCheck is how often a node looks whether the replica can serve lists.
+	// replicaCheck is how often a node checks whether the replica can serve lists.
 	replicaCheck = 500 * time.Millisecond
-	// positionTimeout bounds how long a list waits for the primary to tell its position. Then the
+	// positionTimeout bounds how long a list waits for the primary's position. After that the
 	// primary serves the list, which waits for it longer.
 	positionTimeout = time.Second
 )
 
 // replica is a standby that serves lists. Each list asks the primary how far its log is on disk, and
-// the replica whether it has replayed that. Whatever was answered before the list began, by any node,
-// is in the log up to there. So writes need not remember anything, and a client may write at one node
-// and list at another.
+// the replica whether it has replayed that. Everything that was answered before the list began, by
+// any node, is in the log up to there. So writes need not record anything, and a client may write at
+// one node and list at another.
 type replica struct {
 	of    *Engine // the primary
-	pool  *Engine // of which only the pool is used
+	pool  *Engine // only its pool is used
 	lists *engine.Lists
-	tell  func(error) // is called with nil when the replica begins to serve lists, and with the reason when it ceases
+	tell  func(error) // called with nil when the replica starts to serve lists, and with the reason when it stops
 
 	stop context.CancelFunc
 	done chan struct{}
 
 	mu     sync.Mutex
-	next   *asking // who asks for the primary's position next; nil if nobody waits
-	asking bool    // somebody asks for it
+	next   *asking // the next query for the primary's position; nil if no list waits
+	asking bool    // a goroutine is querying it
 }
 
-// UseReplica lets a standby at another address serve lists. It need not be there: the primary serves
-// them meanwhile.
+// UseReplica lets a standby at another address serve lists. It may be unavailable: the primary
+// serves them meanwhile.
 func (e *Engine) UseReplica(ctx context.Context, url string, lists *engine.Lists, tell func(error)) error {
 	r := &replica{of: e, pool: &Engine{}, lists: lists, tell: tell, done: make(chan struct{})}
 	config, err := r.pool.configure(url)
@@ -74,7 +74,7 @@ func (e *Engine) UseReplica(ctx context.Context, url string, lists *engine.Lists
 	return nil
 }
 
-// identity is what the copies of a store have in common, and other stores do not.
+// identity is a value that all copies of one store have in common, and other stores do not.
 const identity = `SELECT concat_ws(' ', (SELECT system_identifier FROM pg_control_system()), current_database(), current_schema())`
 
 func identify(ctx context.Context, c interface {
@@ -92,7 +92,7 @@ func (r *replica) close() {
 	r.pool.pool.Close()
 }
 
-// watch looks now and then whether the replica can serve lists, so that no list waits for one that cannot.
+// watch regularly checks whether the replica can serve lists, so that no list waits for one that cannot.
 func (r *replica) watch(ctx context.Context) {
 	defer close(r.done)
 	tick := time.NewTicker(replicaCheck)
@@ -125,13 +125,13 @@ func (e *Engine) List(ctx context.Context, fn func(engine.Conn) error) error {
 		r.lists.Replica.Add(1)
 		return nil
 	}
-	// Whatever went wrong, the primary decides, even if it is that something is not there.
+	// Whatever the error was, even "not found", the primary decides.
 	r.lists.Primary.Add(1)
 	return e.Read(ctx, fn)
 }
 
-// try runs fn on the replica, if that has what was committed before. After an error it is not known
-// how far fn got.
+// try runs fn on the replica, if it has all earlier commits. After an error it is unknown how far
+// fn got.
 func (r *replica) try(ctx context.Context, fn func(engine.Conn) error) error {
 	at, err := r.position(ctx)
 	if err != nil {
@@ -140,8 +140,8 @@ func (r *replica) try(ctx context.Context, fn func(engine.Conn) error) error {
 	unfit := false
 	err = r.pool.Read(ctx, func(q engine.Conn) error {
 		c := q.(*conn)
-		c.reads = false          // nothing is sent again by another connection, which may be to another server
-		c.deadline = time.Time{} // nobody waits long, because the primary is there
+		c.reads = false          // nothing is sent again on another connection, which may be to another server
+		c.deadline = time.Time{} // no long wait, because the primary is available
 		if err := r.await(c, at); err != nil {
 			unfit = true
 			return err
@@ -151,15 +151,15 @@ func (r *replica) try(ctx context.Context, fn func(engine.Conn) error) error {
 		return err
 	})
 	if unfit && ctx.Err() == nil {
-		r.lists.Used.Store(false) // until watch finds it well
+		r.lists.Used.Store(false) // until watch finds it healthy
 	}
 	return err
 }
 
-// behind tells how many bytes of the log up to a position the server has not replayed. It is NULL
-// for a server that is no standby any more. So it is for one on another timeline: after a failover it
-// may have replayed more than the new primary has, but not the same. It may take a standby until its
-// next restartpoint to tell that it has changed to the new timeline.
+// behind is the query for how many bytes of the log up to a position the server has not replayed. It
+// is NULL for a server that is no longer a standby, and for one on another timeline. After a failover
+// such a server may have replayed more than the new primary has, but not the same. A standby may
+// report its change to the new timeline only at its next restartpoint.
 const behind = `SELECT CASE WHEN pg_is_in_recovery() AND (SELECT min_recovery_end_timeline FROM pg_control_recovery()) = $2
 	THEN greatest(0, pg_wal_lsn_diff($1::pg_lsn, pg_last_wal_replay_lsn()))::bigint END`
 
@@ -192,20 +192,20 @@ func (r *replica) await(c *conn, at position) error {
 	}
 }
 
-// position is how far the log of the primary is on disk. Nobody is answered before the commit is.
+// position is how far the log of the primary is on disk. No commit is answered before it is there.
 type position struct {
 	lsn      string
 	timeline int32
 }
 
-// asking is a question for the position, and who waits for the answer.
+// asking is a query for the position, and the lists that wait for its result.
 type asking struct {
 	done chan struct{}
 	at   position
 	err  error
 }
 
-// position asks the primary for its position, once for all lists that wait. The question is sent
+// position asks the primary for its position, once for all lists that wait. The query is sent
 // after each of them has begun.
 func (r *replica) position(ctx context.Context) (position, error) {
 	r.mu.Lock()
@@ -226,7 +226,7 @@ func (r *replica) position(ctx context.Context) (position, error) {
 	}
 }
 
-// ask asks until nobody waits.
+// ask queries until no list waits.
 func (r *replica) ask() {
 	for {
 		r.mu.Lock()
@@ -242,7 +242,7 @@ func (r *replica) ask() {
 	}
 }
 
-// onDisk has no row if commits are answered before they are on disk.
+// onDisk returns no row if commits are answered before they are on disk.
 const onDisk = `SELECT lsn::text, ('x' || left(pg_walfile_name(lsn), 8))::bit(32)::int
 	FROM pg_current_wal_flush_lsn() AS lsn WHERE current_setting('synchronous_commit') <> 'off'`
 

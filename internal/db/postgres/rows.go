@@ -14,10 +14,10 @@ type rows struct {
 	raw   [][]byte
 	err   error
 
-	peeked, has bool // the first row was asked for, and came
+	peeked, has bool // the first row was fetched, and exists
 }
 
-// first asks for the first row. Err tells then if the query failed.
+// first fetches the first row. After that, Err reports whether the query failed.
 func (r *rows) first() {
 	r.has = r.Next()
 	r.peeked = true

@@ -12,8 +12,8 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// Exclusive implements engine.Engine. It works on a connection of its own: the transaction is too
-// large for the cache of the writer, and sorts more than fits into memory. SQLite has 256 MiB in this
+// Exclusive implements engine.Engine. It works on a connection of its own, because the transaction is
+// too large for the writer's cache and sorts more than fits into memory. SQLite has 256 MiB in this
 // program, of which cache and sorting may take 48 MiB each.
 func (e *Engine) Exclusive(ctx context.Context, fn func(engine.Bulk) error) (err error) {
 	c, err := openConn(ctx, e.path, "PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE; PRAGMA cache_size = -49152;")
@@ -31,11 +31,11 @@ func (e *Engine) Exclusive(ctx context.Context, fn func(engine.Bulk) error) (err
 		}
 		err = fmt.Errorf("commit: %w", err)
 	}
-	c.endRead() // which rolls back
+	c.endRead() // also rolls back
 	return err
 }
 
-// bulk is a connection in a transaction without an end of its own.
+// bulk is a connection in a transaction that the caller ends.
 type bulk struct{ *conn }
 
 // Copy implements engine.Bulk.
@@ -63,7 +63,7 @@ func (b bulk) Copy(table string, columns []string, next func() ([]byte, error)) 
 			return engine.ErrRow
 		}
 		stmt.Step()
-		if err := stmt.Reset(); err != nil { // which returns the error of Step
+		if err := stmt.Reset(); err != nil { // returns the error of Step
 			return err
 		}
 	}
@@ -90,8 +90,8 @@ func bindNext(stmt *sqlite3.Stmt, n int, row []byte) (rest []byte, err error) {
 	return rest, err
 }
 
-// SetIndexesAside implements engine.Bulk. The connection checks no references, so they are all
-// checked in the end.
+// SetIndexesAside implements engine.Bulk. The connection does not check foreign keys, so they
+// are all checked at the end.
 func (b bulk) SetIndexesAside() (restore func() error, err error) {
 	type index struct{ name, sql string }
 	var all []index

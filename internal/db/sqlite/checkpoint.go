@@ -12,18 +12,17 @@ const (
 	// checkpointAfter is how many pages the WAL has when the checkpointer starts
 	// to copy them to the database.
 	checkpointAfter = 12000
-	// checkpointRest is how few pages may be left for the writer to copy while
-	// everybody waits for it.
+	// checkpointRest is how few pages may be left for the writer to copy while all writes
+	// wait for it.
 	checkpointRest = 1000
-	// checkpointNow is how many pages the WAL has when the writer copies them
-	// itself because the checkpointer does not keep up.
+	// checkpointNow is how many pages the WAL has when the writer copies them itself,
+	// because the checkpointer cannot keep up.
 	checkpointNow = 2 * checkpointAfter
 )
 
-// checkpointer copies the WAL to the database on a connection of its own, so that
-// no commit waits for it. The writer then copies the few pages that were written
-// meanwhile: SQLite starts the WAL from its beginning only after all of it was
-// copied, and would let it grow otherwise.
+// checkpointer copies the WAL to the database on a connection of its own, so that no
+// commit waits for it. The writer then copies the few pages that were written meanwhile.
+// SQLite resets the WAL only after all of it was copied, and would let it grow otherwise.
 type checkpointer struct {
 	path   string
 	failed *syncFailure
@@ -31,7 +30,7 @@ type checkpointer struct {
 	done   chan struct{}
 	err    error // of closing, valid after done
 
-	keeper     atomic.Pointer[keeper] // nil if nobody reads the log
+	keeper     atomic.Pointer[keeper] // nil if the log has no reader
 	running    atomic.Bool
 	mostlyDone atomic.Bool // all but checkpointRest pages of this WAL are copied
 }
@@ -48,8 +47,8 @@ func (c *checkpointer) stop() error {
 	return c.err
 }
 
-// loop opens its connection when there is something to copy, because most
-// processes never write that much.
+// loop opens its connection when there is something to copy, because most processes never
+// write enough for that.
 func (c *checkpointer) loop() {
 	defer close(c.done)
 	var own *conn
@@ -62,7 +61,7 @@ func (c *checkpointer) loop() {
 		if err == nil {
 			rest, err = c.checkpoint(own.db, sqlite3.CHECKPOINT_PASSIVE)
 		}
-		c.keeper.Load().beforeEnd() // so that little is left to read when the writer starts the log anew
+		c.keeper.Load().beforeEnd() // little is left to read when the writer resets the WAL
 		// After an error, or while a reader of old pages is in the way, the next commit
 		// wakes the checkpointer again, until the WAL has checkpointNow pages.
 		c.mostlyDone.Store(err == nil && rest < checkpointRest)
@@ -73,11 +72,11 @@ func (c *checkpointer) loop() {
 	}
 }
 
-// checkpoint copies as much as readers of old pages allow, or, in a mode that waits for
-// them, everything, and returns how many pages are left.
+// checkpoint copies as much as readers of old pages allow, or everything in a mode that
+// waits for them. It returns how many pages are left.
 func (c *checkpointer) checkpoint(db *sqlite3.Conn, mode sqlite3.CheckpointMode) (rest int, err error) {
 	if err := c.failed.get(); err != nil {
-		return 0, err // a copy that succeeds now would count pages as safe that may be lost
+		return 0, err // a later successful copy would count pages as safe that may be lost
 	}
 	length, copied, err := db.WALCheckpoint("main", mode)
 	if errors.Is(err, sqlite3.IOERR_FSYNC) {
@@ -94,9 +93,9 @@ func (c *checkpointer) afterCommit(writer *sqlite3.Conn, pages int) {
 	switch {
 	case pages == 0 || c.running.Load():
 	case pages < checkpointAfter:
-		c.mostlyDone.Store(false) // the WAL has started from its beginning
+		c.mostlyDone.Store(false) // the WAL was reset
 	case c.mostlyDone.Swap(false) || pages >= checkpointNow:
-		_, _ = c.checkpoint(writer, sqlite3.CHECKPOINT_PASSIVE) // what an error leaves is copied after a later commit
+		_, _ = c.checkpoint(writer, sqlite3.CHECKPOINT_PASSIVE) // an error leaves the rest to a later commit
 	default:
 		c.running.Store(true)
 		c.wake <- struct{}{} // has room: the checkpointer is not running

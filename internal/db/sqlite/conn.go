@@ -20,7 +20,7 @@ const busyTimeout = 10 * time.Second
 type conn struct {
 	db       *sqlite3.Conn
 	prepared map[string]*statement
-	wrote    bool // something, since the job began
+	wrote    bool // the job has written something
 }
 
 // statement is a prepared statement. SQLite numbers parameters by their first
@@ -43,9 +43,9 @@ func openConn(ctx context.Context, path, extra string) (*conn, error) {
 	if err := configure(ctx, db, extra); err != nil {
 		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
 	}
-	// Without this guarantee SQLite plans a statement again whenever a parameter
-	// changes that might decide whether a partial index applies, which takes a third
-	// of the time of a list.
+	// Without this guarantee SQLite plans a statement again whenever a parameter changes
+	// that might decide whether a partial index applies. That takes a third of the time
+	// of a list.
 	if _, err := db.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return nil, errors.Join(fmt.Errorf("configure SQLite: %w", err), db.Close())
 	}
@@ -55,8 +55,8 @@ func openConn(ctx context.Context, path, extra string) (*conn, error) {
 // configure retries while other connections open the same new file, because SQLite
 // does not wait for the lock when it changes the journal mode.
 //
-// The file of the log is cut to 128 MiB when it is started anew, which is more than the writer lets it grow to: what it had
-// shows a backup, after a kill, that it has missed nothing (see Log.Find).
+// The WAL file is cut to 128 MiB when the WAL is reset, which is more than the writer lets it grow to. Its earlier contents
+// show a backup, after a kill, that it has missed nothing (see Log.Find).
 func configure(ctx context.Context, db *sqlite3.Conn, extra string) error {
 	return untilFree(ctx, func() error {
 		return db.Exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA recursive_triggers = ON;
@@ -64,7 +64,7 @@ func configure(ctx context.Context, db *sqlite3.Conn, extra string) error {
 	})
 }
 
-// untilFree runs something again while others hold a lock that SQLite does not wait for.
+// untilFree repeats run while others hold a lock that SQLite does not wait for.
 func untilFree(ctx context.Context, run func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
@@ -192,8 +192,8 @@ func (c *conn) prepare(sql string) (*statement, error) {
 // unbound marks a parameter without a value.
 type unbound struct{}
 
-// bind gives a parameter its value. Most statements run again with some of the same
-// values, such as the workspace, which need not be copied into SQLite again.
+// bind sets the value of a parameter. It skips a value that is already bound, because
+// most statements run again with some of the same values, such as the workspace.
 func (s *statement) bind(n int, value any) (err error) {
 	switch v := value.(type) {
 	case nil:

@@ -15,49 +15,46 @@ import (
 const (
 	LogHeader   = 32
 	FrameHeader = 24 // before each page
-	indexHeader = 48 // which is there twice
+	indexHeader = 48 // of which there are two copies
 )
 
-// ErrGap is that the log was started anew before all of it was read, so some pages that have changed are
-// not known.
+// ErrGap is returned if the WAL was reset before all of it was read, so some changed pages are unknown.
 var ErrGap = errors.New("the write-ahead log was started anew before it was read")
 
-// Log reads from the write-ahead log what was committed, by this process or by another one. It takes no
-// lock and does not need SQLite: the index of the log says how far it is committed, which SQLite
-// writes after the fsync, and pages before that stay as they are until the log is started anew. That
-// happens only when all of it is in the database, and this process calls the function
-// that was given to OpenLog first.
+// Log reads commits of this and other processes from the write-ahead log (WAL). It takes no lock and
+// does not need SQLite. The index of the WAL, which SQLite writes after the fsync, records how far it
+// is committed. Pages before that point stay unchanged until the WAL is reset. That happens only when
+// all of it is in the database, after this process has called the function that was passed to OpenLog.
 type Log struct {
 	wal, index *os.File
 	pageSize   int64
 }
 
-// Position is a place in the log after a commit.
+// Position is a position in the WAL after a commit.
 type Position struct {
-	Salt     [8]byte // of this log: the next one has another
-	Frame    uint32  // how many pages it had
+	Salt     [8]byte // of this WAL: the next one has another
+	Frame    uint32  // how many pages the WAL had
 	Checksum uint64  // of everything up to there
 	commits  uint32  // counts all commits since the store was opened
 }
 
-// logState is what the index of the log says.
+// logState is the content of the WAL index.
 type logState struct {
 	Position
 	pages  uint32 // of the database
-	copied uint32 // frames that are in the database too
+	copied uint32 // frames that are also in the database
 }
 
-// keeper is called by the writer when the log may be started anew, and before it is closed.
+// keeper is called by the writer when the WAL may be reset, and before it is closed.
 type keeper struct {
 	log     *Log
 	read    func()
 	renewed func()
-	salt    [8]byte // of the log when the last group began; of the writer alone
+	salt    [8]byte // of the WAL when the last group began; only the writer uses it
 }
 
-// OpenLog returns the log of the store. From then on the writer calls read whenever the log may be started
-// anew and has something that the position at does not have yet, and renewed when it was started anew. It waits for
-// both, and for nothing else.
+// OpenLog returns the log of the store. From then on the writer calls read whenever the WAL may be reset and has
+// commits after the position at. It calls renewed when the WAL was reset. It waits for both, and for nothing else.
 func (e *Engine) OpenLog(at *atomic.Pointer[Position], read, renewed func()) (*Log, error) {
 	l := &Log{}
 	var err error
@@ -82,7 +79,8 @@ func (e *Engine) OpenLog(at *atomic.Pointer[Position], read, renewed func()) (*L
 	return l, nil
 }
 
-// beforeGroup is called with the write lock held, under which nobody else can add to the log.
+// beforeGroup is called while the writer holds the write lock, so no one else can append to
+// the WAL.
 func (k *keeper) beforeGroup() {
 	if k == nil {
 		return
@@ -97,14 +95,14 @@ func (k *keeper) beforeGroup() {
 	}
 }
 
-// beforeEnd is called before the log ends.
+// beforeEnd is called before the WAL ends.
 func (k *keeper) beforeEnd() {
 	if k != nil {
 		k.read()
 	}
 }
 
-// Close leaves the store as it is.
+// Close closes the files of the log. It does not change the store.
 func (l *Log) Close() error { return errors.Join(l.wal.Close(), l.index.Close()) }
 
 // PageSize is the size of the pages of the store, in bytes.
@@ -130,8 +128,8 @@ func (l *Log) state() (s logState, err error) {
 	return s, errors.New("the index of the write-ahead log does not come to rest")
 }
 
-// Start is the position before everything that the log has now. The database and the log together are the
-// store.
+// Start returns the position before everything in the current WAL. The database and the WAL together are
+// the store.
 func (l *Log) Start() (Position, error) {
 	s, err := l.state()
 	if err != nil {
@@ -141,7 +139,8 @@ func (l *Log) Start() (Position, error) {
 	return Position{Salt: s.Salt, commits: s.commits - all.commits}, err
 }
 
-// Find returns the position that another process was at, or ErrGap if the log no longer shows what came after it.
+// Find returns the position that another process had reached. It returns ErrGap if the WAL no longer has
+// everything after it.
 func (l *Log) Find(was Position) (Position, error) {
 	s, err := l.state()
 	if err != nil {
@@ -153,8 +152,8 @@ func (l *Log) Find(was Position) (Position, error) {
 		return Position{}, ErrGap
 	case was.Salt == s.Salt && was.Frame <= s.Frame:
 	case isNextSalt(was.Salt, s.Salt) && was.Frame > s.Frame:
-		// The log was started anew once since. What it had is still in the file, behind what it has now, which shows
-		// whether the position was at its end.
+		// The WAL was reset once since. Its earlier contents are still in the file, behind the current ones, and
+		// show whether the position was at its end.
 		if next, err := l.frame(was.Frame + 1); err == nil && next.salt == was.Salt {
 			return Position{}, ErrGap
 		}
@@ -170,7 +169,7 @@ func (l *Log) Find(was Position) (Position, error) {
 	return was, err
 }
 
-// Next returns the salt of the log if it was started anew after a position and shows everything that was committed
+// Next returns the salt of the WAL if it was reset after a position and still has everything that was committed
 // since.
 func (l *Log) Next(from Position) (salt [8]byte, ok bool) {
 	s, err := l.state()
@@ -181,8 +180,8 @@ func (l *Log) Next(from Position) (salt [8]byte, ok bool) {
 	return s.Salt, err == nil && after.commits == s.commits-from.commits
 }
 
-// FindNext returns the position that another process was at when the log was started anew with a salt that Next has
-// returned. It returns ErrGap if the log was started anew once more.
+// FindNext returns the position of another process at the time when the WAL was reset with a salt that Next has
+// returned. It returns ErrGap if the WAL was reset again.
 func (l *Log) FindNext(was Position, salt [8]byte) (Position, error) {
 	s, err := l.state()
 	if err != nil {
@@ -196,8 +195,8 @@ func (l *Log) FindNext(was Position, salt [8]byte) (Position, error) {
 	return was, err
 }
 
-// isNextSalt reports whether a log has the salt of the one that follows on another: SQLite adds one to the first half,
-// and draws the second.
+// isNextSalt reports whether after is the salt of the WAL that follows the one with the salt before. SQLite adds
+// one to the first half, and draws the second at random.
 func isNextSalt(before, after [8]byte) bool {
 	return binary.BigEndian.Uint32(after[:]) == binary.BigEndian.Uint32(before[:])+1
 }
@@ -214,8 +213,8 @@ func (l *Log) IsAt(p Position) bool {
 	return err == nil && s.commits == p.commits
 }
 
-// Changes are the pages that commits after one position and up to another have changed, by number,
-// each in its last version. They are not in memory.
+// Changes are the pages that were changed by commits after one position and up to another, by
+// number, each in its last version. They are not in memory.
 type Changes struct {
 	To      Position
 	Size    uint32 // of the database, in pages
@@ -227,7 +226,7 @@ type Changes struct {
 // Commits is how many commits made the changes.
 func (c *Changes) Commits() int { return int(c.commits) }
 
-// ChangedPage is where the log has a page.
+// ChangedPage is the location of a page in the WAL.
 type ChangedPage struct {
 	Number uint32
 	frame  uint32
@@ -241,7 +240,7 @@ func (l *Log) Changes(from Position) (Changes, error) {
 	}
 	first := from.Frame
 	if s.Salt != from.Salt {
-		first = 0 // the log was started anew
+		first = 0 // the WAL was reset
 	}
 	c, err := l.scan(s, first)
 	if err != nil {
@@ -254,7 +253,7 @@ func (l *Log) Changes(from Position) (Changes, error) {
 }
 
 type frame struct {
-	page, size uint32 // the size of the database is there in the last frame of a commit alone
+	page, size uint32 // only the last frame of a commit has the size of the database
 	salt       [8]byte
 	checksum   uint64
 }
@@ -296,7 +295,7 @@ func (l *Log) scan(s logState, first uint32) (Changes, error) {
 	}
 	c.Pages = make([]ChangedPage, 0, len(last))
 	for page, n := range last {
-		if page <= s.pages { // else it was cut off later
+		if page <= s.pages { // otherwise it was cut off later
 			c.Pages = append(c.Pages, ChangedPage{page, n})
 		}
 	}
@@ -304,7 +303,7 @@ func (l *Log) scan(s logState, first uint32) (Changes, error) {
 	return c, nil
 }
 
-// Read reads a page. The page counts only if Check finds nothing afterwards.
+// Read reads a page. The page is valid only if Check returns nil afterwards.
 func (c *Changes) Read(p ChangedPage, into []byte) error {
 	if _, err := c.log.wal.ReadAt(into, c.log.offset(p.frame)+FrameHeader); err != nil {
 		return fmt.Errorf("read a page of the write-ahead log: %w", err)
@@ -312,7 +311,7 @@ func (c *Changes) Read(p ChangedPage, into []byte) error {
 	return nil
 }
 
-// Check returns ErrGap if another process has started the log anew since the changes were found.
+// Check returns ErrGap if another process has reset the WAL since the changes were found.
 func (c *Changes) Check() error {
 	s, err := c.log.state()
 	if err == nil && s.Salt != c.To.Salt {

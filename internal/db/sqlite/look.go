@@ -10,7 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// look reads a database file that nobody has open, and makes no other files beside it.
+// look reads a database file that no process has open, and creates no other files beside it.
 func look(ctx context.Context, path string, fn func(*conn) error) (err error) {
 	name := "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() + "?mode=ro&immutable=1"
 	db, err := sqlite3.OpenFlags(name, sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)
@@ -22,13 +22,14 @@ func look(ctx context.Context, path string, fn func(*conn) error) (err error) {
 	c := &conn{db: db, prepared: map[string]*statement{}}
 	defer func() {
 		for _, s := range c.prepared {
-			_ = s.Close() // it is only read
+			_ = s.Close() // it was only read
 		}
 	}()
 	return fn(c)
 }
 
-// Check looks for damage in a database file that nobody has open, and for references to rows that do not exist.
+// Check looks for damage in a database file that no process has open, and for references to rows that do not
+// exist.
 func Check(ctx context.Context, path string) error {
 	return look(ctx, path, func(c *conn) error {
 		rows, err := c.Query(`PRAGMA integrity_check(1)`, nil)
@@ -47,16 +48,17 @@ func Check(ctx context.Context, path string) error {
 	})
 }
 
-// IsDiskFault reports whether the machine, and not what a file says, is why a database cannot be read or written.
+// IsDiskFault reports whether the machine, and not the contents of a file, is why a database cannot be read or
+// written.
 func IsDiskFault(err error) bool {
 	return errors.Is(err, sqlite3.IOERR) || errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.CANTOPEN)
 }
 
-// HasAuditRow reports whether a database file that nobody has open has a row of the audit log.
+// HasAuditRow reports whether a database file that no process has open has a row of the audit log.
 func HasAuditRow(ctx context.Context, path string, id [16]byte) (found bool, err error) {
 	err = look(ctx, path, func(c *conn) error {
-		// Ids are indexed together with their workspaces, which SQLite has to be told (CROSS) to begin with, and
-		// apart for rows that belong to none.
+		// Ids are indexed together with their workspaces, and separately for rows that belong to none. CROSS
+		// makes SQLite begin with the workspaces.
 		rows, err := c.Query(`SELECT 1 FROM audit_log WHERE coalesce(workspace_number, 0) = 0 AND id = $1
 			UNION ALL SELECT 1 FROM workspace w CROSS JOIN audit_log a ON a.workspace_number = w.number AND a.id = $1`, []any{id})
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 const FileName = "bursar.db"
 
 // lockName is the name of the file that a server locks. It is not the database itself,
-// whose locks belong to SQLite, and it stays beside a store.
+// whose locks belong to SQLite. It is not removed.
 const lockName = "bursar.lock"
 
 // Engine has many connections that read and one that writes.
@@ -33,7 +33,7 @@ type Engine struct {
 }
 
 // Open opens the database in a folder, and creates both if they do not exist. Of the
-// processes that open it as a server or alone, the first has it until it ends.
+// processes that open it as a server or alone, the first keeps it until it ends.
 func Open(ctx context.Context, dir string, use engine.Use, epoch *engine.Epoch) (e *Engine, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
@@ -66,8 +66,8 @@ func Open(ctx context.Context, dir string, use engine.Use, epoch *engine.Epoch) 
 	return e, nil
 }
 
-// Lock makes a folder and keeps servers away from it until it is closed. What it has made goes then, unless there is
-// a store.
+// Lock creates a folder and keeps servers away from it until it is closed. Close removes what Lock created, unless
+// there is a store.
 func Lock(dir string) (io.Closer, error) {
 	l := &folderLock{dir: dir}
 	for _, path := range []string{filepath.Join(dir, lockName), dir} {
@@ -93,27 +93,27 @@ type folderLock struct {
 func (l *folderLock) Close() error {
 	if _, err := os.Lstat(filepath.Join(l.dir, FileName)); errors.Is(err, fs.ErrNotExist) {
 		for _, path := range l.made {
-			_ = os.Remove(path) // a folder that has something else stays
+			_ = os.Remove(path) // a folder that is not empty stays
 		}
 	}
 	return l.lock.Close()
 }
 
-// lockFolder keeps a second server away, which would forget what it has cached about
-// access later than the first one, and count logins and requests by itself. The lock
-// belongs to the open file, so the kernel removes it when the process ends, however
-// it ends.
+// lockFolder keeps a second server away. It would see changes of cached access data later
+// than the first, and count logins and requests separately. The lock belongs to the open
+// file, so the kernel removes it when the process ends, however it ends.
 func lockFolder(dir string) (*flock.Flock, error) {
 	lock := flock.New(filepath.Join(dir, lockName), flock.SetPermissions(0o600))
 	locked, err := lock.TryLock()
 	if locked {
-		err = os.Chmod(lock.Path(), 0o600) // whoever can read the file can lock it
+		err = os.Chmod(lock.Path(), 0o600) // read access to the file is enough to lock it
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock the data folder: %w", err), lock.Close())
 	}
 	if locked {
-		// Whoever held the lock before may have removed the file after it was opened here, and others lock a new one.
+		// The previous holder of the lock may have removed the file after it was opened here, and others lock a new
+		// one.
 		held, err := lock.Stat()
 		named, err2 := os.Stat(lock.Path())
 		if err != nil || err2 != nil || !os.SameFile(held, named) {
@@ -132,17 +132,17 @@ func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer,
 	if err != nil {
 		return nil, err
 	}
-	// What is deleted is overwritten with zeros, so that what was erased is in no free space.
+	// Deleted data is overwritten with zeros, so that erased data is not left in free space.
 	c, err := openConn(ctx, vfs.uri(path), "PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = ON;")
 	if err != nil {
 		vfs.close()
 		return nil, err
 	}
-	// The first read makes the WAL and its index, which stay while this connection is open.
+	// The first read creates the WAL and its index, which stay while this connection is open.
 	_, err = c.queryInt("PRAGMA schema_version")
 	if err == nil {
 		// A process that was killed during a commit may have left pages in the WAL that
-		// are not on disk, and readers see them from now on.
+		// are not on disk. Readers see them from this point on.
 		err = errors.Join(makePrivate(path), syncFile(path+"-wal"))
 	}
 	if err != nil {
@@ -152,9 +152,9 @@ func openWriter(ctx context.Context, path string, epoch *engine.Epoch) (*writer,
 	return startWriter(c, vfs, startCheckpointer(path, failed), epoch), nil
 }
 
-// makePrivate takes the files from other users before anything is written to them. The
-// folder may have existed before, with access for others, and SQLite makes its extra
-// files as the umask says.
+// makePrivate removes the access of other users to the files before anything is written
+// to them. The folder may already have existed with access for others, and SQLite creates
+// its extra files with the umask.
 func makePrivate(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Chmod(path+suffix, 0o600); err != nil {
@@ -205,13 +205,13 @@ func (e *Engine) Migrate(ctx context.Context, all []engine.Migration, now int64)
 	if err != nil {
 		return err
 	}
-	return syncFile(filepath.Dir(e.path)) // else a power loss could remove the names of new files
+	return syncFile(filepath.Dir(e.path)) // otherwise a power loss could remove the names of new files
 }
 
-// Shred implements engine.Engine. The database has nothing that was deleted, because the writer
-// overwrites it, but the WAL still has earlier versions of pages. They are gone once all of
-// it was copied and the file was cut to nothing, for which this waits for readers of old pages
-// and for other checkpoints.
+// Shred implements engine.Engine. The database has no deleted data, because the writer
+// overwrites it. The WAL still has earlier versions of pages, which are gone once all of it was
+// copied and the file was truncated to zero. Shred waits for readers of old pages and for other
+// checkpoints to do that.
 func (e *Engine) Shred(ctx context.Context) (err error) {
 	own, err := openConn(ctx, e.path, "")
 	if err != nil {
@@ -220,7 +220,7 @@ func (e *Engine) Shred(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, own.close()) }()
 	if err := untilFree(ctx, func() error {
 		return e.writer.pause(ctx, func() error {
-			e.writer.checkpointer.keeper.Load().beforeEnd() // whoever reads the log must have read all of it
+			e.writer.checkpointer.keeper.Load().beforeEnd() // a reader of the log must have read all of it
 			_, err := e.writer.checkpointer.checkpoint(own.db, sqlite3.CHECKPOINT_TRUNCATE)
 			return err
 		})
@@ -255,7 +255,7 @@ func (e *Engine) CopyLog(ctx context.Context) (err error) {
 	return nil
 }
 
-// syncFile puts a file or a folder on disk, if it exists.
+// syncFile syncs a file or a folder to disk, if it exists.
 func syncFile(path string) error {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

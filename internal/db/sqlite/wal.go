@@ -99,8 +99,8 @@ func (f *walFile) WriteAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// flush empties the buffer even if the write fails: SQLite hears of the error and
-// gives up the transaction.
+// flush empties the buffer even if the write fails: SQLite gets the error and gives up
+// the transaction.
 func (f *walFile) flush() error {
 	if len(f.buffer) == 0 {
 		return nil
@@ -147,11 +147,10 @@ func (f *walFile) Sync(flags vfs.SyncFlag) error {
 	return err
 }
 
-// invalidate makes the commit that could not be synced unreadable. Otherwise the
-// next start would find it in the page cache and take it for committed, although
-// the disk may not have it and no later fsync would put it there. The write lock
-// is still held, so nobody else has written here. If this write fails as well,
-// the caller of the commit was still told that it failed.
+// invalidate makes the commit that could not be synced unreadable. Otherwise the next
+// start would find it in the page cache and treat it as committed. The disk may not have
+// it, and no later fsync would put it there. The write lock is still held, so no one else
+// has written here. If this write fails as well, the caller of the commit still gets the error.
 func (f *walFile) invalidate() {
 	const header = 32 // of the file; that of a page is smaller
 	if f.committing && f.start >= 0 {

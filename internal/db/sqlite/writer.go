@@ -17,13 +17,13 @@ const (
 	// maxGroup bounds how many writes share a commit, and so how long the first of
 	// them waits for the last.
 	maxGroup = 256
-	// watchInterval is how often the writer looks for changes by other processes,
-	// which everybody must notice within a second.
+	// watchInterval is how often the writer checks for changes by other processes, which
+	// every cache must notice within a second.
 	watchInterval = 250 * time.Millisecond
 )
 
-// writer owns the one connection that writes. It runs all writes that wait
-// in one transaction and commits them together, so that one fsync serves them all.
+// writer owns the only connection that writes. It runs all queued writes in one
+// transaction and commits them together, so that one fsync serves them all.
 type writer struct {
 	conn         *conn
 	vfs          *walVFS
@@ -72,8 +72,8 @@ func (w *writer) do(ctx context.Context, fn func(engine.Conn) error) error {
 	case <-w.done:
 		return engine.ErrClosed
 	}
-	// The writer has the job and may be running fn, which uses the caller's
-	// variables. So wait for the end, even if the caller gives up.
+	// The writer has the job and may be running fn, which uses the caller's variables. So
+	// wait for the end, even if the context is done.
 	select {
 	case <-job.done:
 		return job.err
@@ -87,7 +87,7 @@ func (w *writer) do(ctx context.Context, fn func(engine.Conn) error) error {
 	}
 }
 
-// pause runs fn while nothing is written by this process.
+// pause runs fn while this process writes nothing.
 func (w *writer) pause(ctx context.Context, fn func() error) error {
 	done := make(chan error, 1)
 	select {
@@ -133,9 +133,9 @@ func (w *writer) loop() {
 	}
 }
 
-// commitGroup runs the jobs without savepoints, which is fastest. If one fails
-// after it has written, it rolls back and runs all of them again with a savepoint
-// each, so that only the one that fails is undone.
+// commitGroup runs the jobs without savepoints, which is fastest. If one fails after it
+// has written, it rolls back and runs all of them again with a savepoint each. Then only
+// the failing one is undone.
 func (w *writer) commitGroup(first *writeJob) {
 	if err := w.failed.get(); err != nil {
 		finish([]*writeJob{first}, err)
@@ -154,9 +154,9 @@ func (w *writer) commitGroup(first *writeJob) {
 	w.checkpointer.afterCommit(w.conn.db, w.walPages)
 }
 
-// finish tells every caller the result. If the group failed, it tells all of them
-// about that, even those whose own job returned an error: that error may follow
-// from rows of the group that do not exist now.
+// finish returns the result to every caller. If the group failed, all callers get that
+// error, even those whose own job returned an error. That error may follow from rows of
+// the group that no longer exist.
 func finish(group []*writeJob, err error) {
 	for _, job := range group {
 		if err != nil {
@@ -201,7 +201,7 @@ func (w *writer) transact(group iter.Seq[*writeJob], run func(*writeJob) (again 
 	}
 	for job := range group {
 		if err != nil {
-			continue // everybody in the queue gets this error
+			continue // everything in the queue gets this error
 		}
 		if job.err = job.ctx.Err(); job.err != nil {
 			continue
@@ -265,12 +265,12 @@ func (w *writer) runInSavepoint(job *writeJob) bool {
 	return false
 }
 
-// checkDataVersion makes everybody forget what they remember about access if
-// another process, such as `bursar admin`, has committed something.
+// checkDataVersion invalidates cached access data if another process, such as `bursar
+// admin`, has committed something.
 func (w *writer) checkDataVersion() {
 	version, err := w.conn.queryInt("PRAGMA data_version")
 	if err != nil {
-		w.epoch.Bump() // it may have changed
+		w.epoch.Bump() // access may have changed
 		return
 	}
 	if version != w.dataVersion {

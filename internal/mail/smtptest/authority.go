@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// certificate makes an authority and a server's certificate from it.
+// certificate creates an authority and a server's certificate from it.
 func certificate(t testing.TB) (*tls.Config, *x509.CertPool) {
 	t.Helper()
 	authority := &x509.Certificate{

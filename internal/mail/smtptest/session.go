@@ -9,7 +9,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// session is what one client says on one connection.
+// session is the session of one client on one connection.
 type session struct {
 	server *Server
 	conn   *smtp.Conn
@@ -77,7 +77,7 @@ func (s *session) Data(r io.Reader) error {
 	return err
 }
 
-// Reset comes right after the answer to a message.
+// Reset is called after each message.
 func (s *session) Reset() {
 	s.from, s.to = "", nil
 	if s.served && s.server.options.HangsUp {

@@ -1,4 +1,4 @@
-// Package smtptest runs a real SMTP server in a test and collects what it is sent.
+// Package smtptest runs a real SMTP server in a test and collects the messages that it receives.
 package smtptest
 
 import (
@@ -17,38 +17,37 @@ import (
 	"bursar/internal/wait"
 )
 
-// Security is how a server encrypts.
+// Security is how a server encrypts its connections.
 type Security int
 
-// A server speaks in clear, offers STARTTLS, or is TLS from the start.
+// A server uses plaintext, offers STARTTLS, or uses TLS from the start.
 const (
 	Clear Security = iota
 	StartTLS
 	ImplicitTLS
 )
 
-// Host is a name, besides 127.0.0.1 and localhost, that the certificate of a
-// server is good for.
+// Host is a name in the certificate of a server, besides 127.0.0.1 and localhost.
 const Host = "mail.example.com"
 
-// Options say what a server is like. With a User it takes mail from them alone,
-// and it asks for the password whether or not the connection is encrypted.
+// Options are the options of a server. With a User it accepts mail from that user only,
+// and it requires the password whether or not the connection is encrypted.
 type Options struct {
 	Security       Security
 	User, Password string
-	HangsUp        bool // after every message, without a goodbye
+	HangsUp        bool // after every message, without a reply
 }
 
-// Server is a mail server on 127.0.0.1 that ends with its test.
+// Server is a mail server on 127.0.0.1 that stops at the end of its test.
 type Server struct {
 	URL     string         // smtp://user:password@127.0.0.1:port, or smtps://
 	Address string         // 127.0.0.1:port
-	RootCAs *x509.CertPool // vouches for the server; nil for one in clear
+	RootCAs *x509.CertPool // trusted for the server's certificate; nil without TLS
 
 	options Options
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced at every change of what follows
+	changed  chan struct{} // closed and replaced at every change of the fields below
 	received []Received
 	counts   Counts
 	down     bool
@@ -56,7 +55,7 @@ type Server struct {
 	code     int
 }
 
-// Counts are what a server has seen so far.
+// Counts are the numbers of what a server has received.
 type Counts struct {
 	Dropped  int // connections while it was down
 	Logins   int // attempts to sign in
@@ -100,37 +99,37 @@ func Start(t testing.TB, options Options) *Server {
 	return s
 }
 
-// Down drops every connection from now on, as a server does that is starting.
+// Down drops every connection from this point on, like a server that is starting.
 func (s *Server) Down() { s.change(func() { s.down = true }) }
 
 // Up ends Down.
 func (s *Server) Up() { s.change(func() { s.down = false }) }
 
-// Refuse answers the next messages with a code. The answer quotes the recipient
-// and the text, as those of real servers may.
+// Refuse makes the server reject the next messages with a code. The reply quotes the
+// recipient and the text, as those of real servers may.
 func (s *Server) Refuse(code, times int) { s.change(func() { s.code, s.refusals = code, times }) }
 
-// Wait returns what was received as soon as it is n messages or more.
+// Wait returns the received messages as soon as there are at least n.
 func (s *Server) Wait(t testing.TB, n int) []Received {
 	t.Helper()
 	s.until(t, func() bool { return len(s.received) >= n })
 	return s.Received()
 }
 
-// WaitFor returns as soon as what the server has seen is enough.
+// WaitFor returns as soon as enough returns true for the counts.
 func (s *Server) WaitFor(t testing.TB, enough func(Counts) bool) {
 	t.Helper()
 	s.until(t, func() bool { return enough(s.counts) })
 }
 
-// Received is what was received so far.
+// Received returns the messages so far.
 func (s *Server) Received() []Received {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Received(nil), s.received...)
 }
 
-// Counts are what the server has seen so far.
+// Counts returns the counts so far.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +162,7 @@ func (s *Server) until(t testing.TB, holds func() bool) {
 	}
 }
 
-// gate keeps connections out while a server is down.
+// gate rejects connections while a server is down.
 type gate struct {
 	net.Listener
 	server *Server

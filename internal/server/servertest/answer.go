@@ -48,7 +48,7 @@ func asUndocumented(err error, target **contract.UndocumentedError) bool {
 	return errors.As(err, target)
 }
 
-// OK fails the test unless the status is 200, or 201.
+// OK fails the test unless the status is 200 or 201.
 func (a *Answer) OK() *Answer {
 	a.t.Helper()
 	if a.Status != http.StatusOK && a.Status != http.StatusCreated {
@@ -116,7 +116,7 @@ func (a *Answer) Violations() map[string]string {
 func (a *Answer) Code() string {
 	a.t.Helper()
 	if a.Status == http.StatusOK || a.Status == http.StatusCreated {
-		return "" // which may be a file
+		return "" // the answer may be a file
 	}
 	var body struct{ Error struct{ Code string } }
 	a.decode(&body)
@@ -144,7 +144,7 @@ func (a *Answer) Data(target any) {
 	}
 }
 
-// Object is `data` as an object.
+// Object returns `data` as an object.
 func (a *Answer) Object() Body {
 	a.t.Helper()
 	var data Body
@@ -152,7 +152,7 @@ func (a *Answer) Object() Body {
 	return data
 }
 
-// List is `data` as an array of objects.
+// List returns `data` as an array of objects.
 func (a *Answer) List() []Body {
 	a.t.Helper()
 	var data []Body

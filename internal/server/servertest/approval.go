@@ -8,8 +8,8 @@ import (
 	"bursar/internal/identity"
 )
 
-// Person signs the person behind a client in as they do at a browser, and by a device code that
-// they approve there: the session depends on no API key.
+// Person signs in the person behind a client. It uses a device code that they approve in a
+// browser, so that the session depends on no API key.
 func (n *Node) Person(t testing.TB, c *Client) *Client {
 	t.Helper()
 	code := n.NewDeviceCode(t, nil)
@@ -17,8 +17,8 @@ func (n *Node) Person(t testing.TB, c *Client) *Client {
 	return &Client{Node: n, Token: n.PollDevice(t, code).OK().Text("token"), UserID: user, t: t}
 }
 
-// ApproveAtBrowser approves a device code as the person behind a client does who has just signed in
-// at a browser, and returns their id.
+// ApproveAtBrowser approves a device code as the person behind a client, who has just signed in at
+// a browser. It returns their id.
 func (n *Node) ApproveAtBrowser(t testing.TB, c *Client, code string) string {
 	t.Helper()
 	user := Decoded[struct{ ID, Email, Name string }](c.Get("/v1/auth/me"))
@@ -29,23 +29,23 @@ func (n *Node) ApproveAtBrowser(t testing.TB, c *Client, code string) string {
 	return user.ID
 }
 
-// Pair is a tenant with two people who are admins: one who asks, with an API key, and one who
-// approves, signed in as a person. Changes take both.
+// Pair creates a tenant with two admins: maker, the requester, with an API key, and second,
+// the approver, signed in as a person. Changes need both.
 func (n *Node) Pair(t testing.TB) (x *Tenant, maker, second *Client) {
 	t.Helper()
 	x = n.Tenant(t)
 	return x, x.Owner, n.Person(t, x.Member("admin"))
 }
 
-// Approve approves what was shown to the caller.
+// Approve approves an approval in the version that was shown to the caller.
 func (c *Client) Approve(id string) *Answer {
 	c.t.Helper()
 	shown := c.Get("/v1/approvals/" + id).OK()
 	return c.Post("/v1/approvals/"+id+"/approve", Body{"digest": shown.Text("digest"), "verification": "Called the payee."})
 }
 
-// EverybodyCounts makes the tenant's workspace as if all who may approve had been there when it
-// first had two people who could, so that a test need not let a day pass.
+// EverybodyCounts makes all approvers of the tenant's workspace count from when it first had
+// two, so that a test need not let a day pass.
 func (x *Tenant) EverybodyCounts() {
 	x.t.Helper()
 	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -59,8 +59,8 @@ func (x *Tenant) EverybodyCounts() {
 	}
 }
 
-// Again signs the person behind a client in anew with a new API key, which a test needs that
-// lets a long time pass.
+// Again signs in the person behind a client again, with a new API key. Tests that let a long
+// time pass need it.
 func (c *Client) Again(t testing.TB) *Client {
 	t.Helper()
 	var email string

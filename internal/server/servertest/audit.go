@@ -34,13 +34,13 @@ func (n *Node) EventfulTenant(t testing.TB) *Tenant {
 	return x
 }
 
-// Rows are the audit rows in the answer with an action.
+// Rows returns the audit rows in the answer with an action.
 func (a *Answer) Rows(action string) []Body {
 	a.t.Helper()
 	return slices.DeleteFunc(a.OK().List(), func(row Body) bool { return row["action"] != action })
 }
 
-// LastRow is the newest audit row in the answer with an action.
+// LastRow returns the newest audit row in the answer with an action.
 func (a *Answer) LastRow(action string) Body {
 	a.t.Helper()
 	rows := a.Rows(action)
@@ -80,7 +80,7 @@ func (n *Node) Dump(t testing.TB, tables ...string) string {
 	return text.String()
 }
 
-// catalogue is a query for the columns of all tables. Only SQLite has sqlite_master.
+// catalogue returns a query for the columns of all tables. Only SQLite has sqlite_master.
 func (n *Node) catalogue(t testing.TB) string {
 	err := n.DB.Read(t.Context(), func(q db.Q) error {
 		_, err := q.Row(`SELECT name FROM sqlite_master`).Scan(new(string))
@@ -92,12 +92,12 @@ func (n *Node) catalogue(t testing.TB) string {
 	return `SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = current_schema()`
 }
 
-// TurnAudit gives places in the audit log to the rows that can have one, until enough have.
+// TurnAudit sequences rows of the audit log until enough returns true.
 func (n *Node) TurnAudit(t testing.TB, enough func() bool) {
 	t.Helper()
 	n.Clock.Advance(3 * time.Second) // longer than the lease of another node
 	node := auditlog.NewSequencer(n.DB, n.Server.AuditSigner())
-	turns := time.NewTicker(2 * time.Millisecond) // what a turn waits for needs the processor, too
+	turns := time.NewTicker(2 * time.Millisecond) // the work that a turn waits for needs the processor, too
 	defer turns.Stop()
 	for {
 		if err := node.Turn(t.Context()); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 )
 
-// TreeHashes reads the hashes of all leaves of a tree as a stranger does: from the tiles of
-// the lowest level.
+// TreeHashes reads the hashes of all leaves of a tree as an outsider does: from the tiles
+// of the lowest level.
 func (n *Node) TreeHashes(t testing.TB, size int64) [][]byte {
 	t.Helper()
 	var hashes [][]byte
@@ -28,7 +28,7 @@ func (n *Node) TreeHashes(t testing.TB, size int64) [][]byte {
 	return hashes
 }
 
-// RootOf computes the root of a tree with the code of others.
+// RootOf computes the root of a tree with a third-party implementation.
 func RootOf(t testing.TB, hashes [][]byte) string {
 	t.Helper()
 	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// NewDeviceCode asks for a device code, as a command line does.
+// NewDeviceCode requests a device code, as a command line does.
 func (n *Node) NewDeviceCode(t testing.TB, body any) string {
 	t.Helper()
 	return n.Stranger(t).Post("/v1/auth/device-code", body).OK().Text("code")
 }
 
-// PollDevice asks for the state of a code, as a command line does while it waits.
+// PollDevice requests the state of a code, as a command line does while it waits.
 func (n *Node) PollDevice(t testing.TB, code string, headers ...string) *Answer {
 	t.Helper()
 	return n.Stranger(t).Do(http.MethodGet, "/v1/auth/device-code/"+url.PathEscape(code), nil, headers...)
@@ -32,8 +32,8 @@ func (n *Node) DeviceSession(t testing.TB, as *Client) *Client {
 	return n.Holder(t, n.PollDevice(t, code).OK().Text("token"))
 }
 
-// DeviceStatus fails the test unless the answer has this status. token says whether the
-// answer must have a token or must not have one.
+// DeviceStatus fails the test unless the answer has this status. token is whether the
+// answer must contain a token; otherwise it must not.
 func (a *Answer) DeviceStatus(status string, token bool) {
 	a.t.Helper()
 	a.OK()

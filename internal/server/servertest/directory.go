@@ -16,7 +16,7 @@ import (
 )
 
 // Entry creates an entry in the first workspace and returns its id. The entry is a person
-// without fields, unless more says otherwise.
+// without fields, unless more overrides that.
 func (c *Client) Entry(more Body) string {
 	c.t.Helper()
 	body := Body{"workspace_id": c.Node.First.WorkspaceID, "type": "person", "fields": Body{}}
@@ -24,13 +24,13 @@ func (c *Client) Entry(more Body) string {
 	return c.Post("/v1/directory", body).OK().Text("id")
 }
 
-// Entries lists the directory of the first workspace. query comes in pairs.
+// Entries lists the directory of the first workspace. query is names and values in turn.
 func (c *Client) Entries(query ...string) *Answer {
 	c.t.Helper()
 	return c.Get("/v1/directory?" + Query(append([]string{"workspace_id", c.Node.First.WorkspaceID}, query...)...))
 }
 
-// Query makes a query string from names and values.
+// Query returns a query string from names and values.
 func Query(pairs ...string) string {
 	var parts []string
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -68,8 +68,8 @@ func (c *Client) Stream(method, path string, body io.Reader) *Answer {
 	return c.Do(method, path, io.NopCloser(body))
 }
 
-// tenantsLog is the audit log without what the operator alone reads, such as that somebody
-// asked for what belongs to others.
+// tenantsLog is the audit log without the rows that only the operator can read, such as
+// requests for other tenants' resources.
 const tenantsLog = `audit_entry WHERE COALESCE(workspace_id, organization_id) IS NOT NULL`
 
 // contents lists the columns of each table that Contents reads.
@@ -152,13 +152,13 @@ func (c *Client) AddMethod(entry string, body Body) string {
 	return c.Post("/v1/directory/"+entry+"/receiving-methods", body).OK().Text("id")
 }
 
-// Worker works on imports as another node of the same service does.
+// Worker returns a service that works on imports, like another node.
 func (n *Node) Worker() *directory.Service {
 	authority, cursors := access.NewAuthority(n.DB), web.NewCursors(nil)
 	return directory.New(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""))
 }
 
-// RunImports works on imports until none is left, as a node in the background would.
+// RunImports works on imports until none is left, as the background work of a node does.
 func (n *Node) RunImports(t testing.TB) {
 	t.Helper()
 	worker := n.Worker()
@@ -173,7 +173,8 @@ func (n *Node) RunImports(t testing.TB) {
 	}
 }
 
-// RunDecisions carries out decisions about imports until none is left, as a node in the background would.
+// RunDecisions carries out decisions about imports until none is left, as the background work of a node
+// does.
 func (n *Node) RunDecisions(t testing.TB) {
 	t.Helper()
 	worker := n.Worker()
@@ -189,7 +190,7 @@ func (n *Node) RunDecisions(t testing.TB) {
 }
 
 // Import imports a file into the first workspace and returns the import when it has ended. query
-// comes in pairs.
+// is names and values in turn.
 func (c *Client) Import(file string, query ...string) *Answer {
 	c.t.Helper()
 	query = append([]string{"workspace_id", c.Node.First.WorkspaceID}, query...)

@@ -69,7 +69,7 @@ func (x *Tenant) RowsAdded(act func()) int {
 	return x.AuditCount() - before
 }
 
-// Email is the caller's address.
+// Email returns the caller's address.
 func (c *Client) Email() string {
 	c.t.Helper()
 	return c.Get("/v1/auth/me").OK().Text("email")

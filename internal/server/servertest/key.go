@@ -10,7 +10,7 @@ import (
 	"bursar/internal/identity"
 )
 
-// NewKey makes an API key for a new user, as an operator does.
+// NewKey creates an API key for a new user, as an operator does.
 func (n *Node) NewKey(t testing.TB, key identity.NewKey) (email, id, secret string) {
 	t.Helper()
 	email = NewEmail()
@@ -25,7 +25,7 @@ func (n *Node) NewKey(t testing.TB, key identity.NewKey) (email, id, secret stri
 	return email, id, secret
 }
 
-// Basic is the Authorization header of a client with an id and a secret.
+// Basic returns the Authorization header of a client with an id and a secret.
 func Basic(id, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
 }
@@ -40,7 +40,7 @@ func OtherEnd(text string) string {
 }
 
 // WithChecksum turns a text into an API key with a valid checksum. The server has to look
-// it up, because it cannot reject it by its form.
+// it up, because it cannot reject its format.
 func WithChecksum(body string) string {
 	const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum, check := crc32.ChecksumIEEE([]byte(body)), ""

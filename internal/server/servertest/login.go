@@ -33,7 +33,7 @@ func (n *Node) Exchange(t testing.TB, authorization string, headers ...string) *
 	return n.Stranger(t).Do(http.MethodPost, "/v1/auth/token", nil, headers...)
 }
 
-// Outside reads a path that is not part of the API, such as the public keys.
+// Outside sends a GET request for a path that is not part of the API, such as the public keys.
 func (n *Node) Outside(t testing.TB, path string) *Answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.URL+path, nil)
@@ -52,7 +52,7 @@ func (n *Node) Outside(t testing.TB, path string) *Answer {
 	return &Answer{Status: response.StatusCode, Header: response.Header, Body: body, request: "GET " + path, t: t}
 }
 
-// Message is the text of an error.
+// Message returns the text of an error.
 func (a *Answer) Message() string {
 	a.t.Helper()
 	var body struct{ Error struct{ Message string } }

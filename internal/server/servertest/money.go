@@ -7,7 +7,7 @@ import (
 	"bursar/internal/ledger"
 )
 
-// Account opens an account in the sandbox that has so much, and returns its id.
+// Account opens an account in the sandbox with a balance, and returns its id.
 func (x *Tenant) Account(amount int64) string {
 	x.t.Helper()
 	id := x.Owner.Post("/v2/accounts", Body{"workspace_id": x.WorkspaceID, "name": "Payroll"}).Created().Text("id")
@@ -17,7 +17,7 @@ func (x *Tenant) Account(amount int64) string {
 	return id
 }
 
-// LiveAccount opens an account that pays real money, and has none.
+// LiveAccount opens an account for real money with no balance, and returns its id.
 func (x *Tenant) LiveAccount() (id string) {
 	x.t.Helper()
 	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -31,13 +31,13 @@ func (x *Tenant) LiveAccount() (id string) {
 	return id
 }
 
-// Deposit puts money into an account.
+// Deposit deposits money into an account.
 func (x *Tenant) Deposit(id string, amount int64) {
 	x.t.Helper()
 	x.deposit(id, amount, true)
 }
 
-// Announce says that money is about to come into an account.
+// Announce records a pending deposit to an account.
 func (x *Tenant) Announce(id string, amount int64) {
 	x.t.Helper()
 	x.deposit(id, amount, false)
@@ -58,7 +58,7 @@ func (x *Tenant) deposit(id string, amount int64, booked bool) {
 	}
 }
 
-// Balances returns what is available, reserved and pending.
+// Balances returns the available, reserved and pending balances.
 func (c *Client) Balances(accountID string) [3]int64 {
 	c.t.Helper()
 	var b api.AccountBalances

@@ -16,7 +16,7 @@ func (c *Client) Operate(permissions ...string) *Client {
 	return c
 }
 
-// OperatorDeposit asks for a deposit as whoever has the machine does.
+// OperatorDeposit requests a deposit at the command line of the machine.
 func (n *Node) OperatorDeposit(c *Client, account, reference string, amount int64) (operator.Outcome, error) {
 	by := db.Caller{Actor: audit.SystemActor("bursar admin (root)")}
 	return db.Write(c.t.Context(), n.DB, by, func(tx *db.Tx) (operator.Outcome, audit.Event, error) {

@@ -7,8 +7,8 @@ import (
 	"bursar/api"
 )
 
-// WhoIsPaid lists the accounts that are paid for each label, name, external id and id of an entry, and, under "default", those
-// that are paid where nobody chooses.
+// WhoIsPaid lists the accounts that are paid for each label, name, external id and id of an entry. Under "default", it lists
+// those that are paid if none is chosen.
 func (x *Tenant) WhoIsPaid(t testing.TB) map[string][]string {
 	t.Helper()
 	paid := map[string][]string{}
@@ -34,14 +34,14 @@ func (x *Tenant) WhoIsPaid(t testing.TB) map[string][]string {
 	return paid
 }
 
-// Payees are entries of every kind in a workspace where two could decide, by what they are called.
+// Payees are entries of every kind in a workspace with two approvers, by their labels.
 type Payees struct {
 	Entries map[string]string
-	Methods map[string]string // of those that have one
-	Merge   string            // that can be undone
+	Methods map[string]string // of the entries that have one
+	Merge   string            // a merge that can be undone
 }
 
-// Payees makes them in the tenant's workspace.
+// Payees creates them in the tenant's workspace.
 func (x *Tenant) Payees(t testing.TB) Payees {
 	t.Helper()
 	p := Payees{map[string]string{}, map[string]string{}, ""}
@@ -66,7 +66,7 @@ func (x *Tenant) Payees(t testing.TB) Payees {
 	x.Owner.Delete(path(add("Gone", "1007"))).OK()
 	target, source := add("Whole", "1008"), add("Part", "1009")
 	p.Merge = x.Owner.Post(path(target)+"/merge", Body{"sources": []string{source}, "fields": Body{"name": source, "external_id": source}}).OK().Text("id")
-	x.Member("admin") // from now on it takes two
+	x.Member("admin") // from this point on, changes need a second person
 	p.Methods["Waiting"] = x.Owner.Post(path(add("Waiting", ""))+"/receiving-methods", Account("1010")).OK().Text("id")
 	return p
 }

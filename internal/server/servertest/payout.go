@@ -9,8 +9,8 @@ import (
 	"bursar/internal/payout"
 )
 
-// RunPayouts hands payouts to rails and takes what those tell until nothing is left to do, as a node
-// in the background would.
+// RunPayouts hands payouts to rails and processes the rails' notices until nothing is left to do, as
+// the background work of a node does.
 func (n *Node) RunPayouts(t testing.TB) {
 	t.Helper()
 	for {
@@ -24,18 +24,18 @@ func (n *Node) RunPayouts(t testing.TB) {
 	}
 }
 
-// Sent makes a payout of 1,000.00 to an account number, sees to it that nobody has to approve it,
-// and hands it to its rail. It returns its id.
+// Sent creates a payout of 1,000.00 to an account number that needs no approval, and hands it to
+// its rail. It returns its id.
 func (x *Tenant) Sent(number string) string {
 	x.t.Helper()
 	id := x.pending(number, "")
 	for {
 		x.Node.RunPayouts(x.t)
-		switch x.Owner.Get("/v2/payout-requests/" + id).OK().Text("status") { // another node may be at it
+		switch x.Owner.Get("/v2/payout-requests/" + id).OK().Text("status") { // another node may be sending it
 		case "pending":
 			continue
 		case "processing":
-			if end := number[len(number)-4:]; end < "9011" || end > "9013" { // which stay so
+			if end := number[len(number)-4:]; end < "9011" || end > "9013" { // payouts to these numbers stay in that status
 				continue
 			}
 		}
@@ -43,7 +43,7 @@ func (x *Tenant) Sent(number string) string {
 	}
 }
 
-// Stuck is a payout of a mode about which its rail contradicts itself.
+// Stuck creates a payout of a mode about which its rail contradicts itself.
 func (x *Tenant) Stuck(mode string) string {
 	x.t.Helper()
 	id := x.Sent("1234569011")
@@ -51,7 +51,7 @@ func (x *Tenant) Stuck(mode string) string {
 	return id
 }
 
-// Contradict lets a payout need attention, as one of a mode.
+// Contradict makes a payout need attention, as one of a mode.
 func (x *Tenant) Contradict(id, mode string) {
 	x.t.Helper()
 	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -62,7 +62,7 @@ func (x *Tenant) Contradict(id, mode string) {
 	}
 }
 
-// Held is a payout that was held, though nothing holds it any more.
+// Held creates a payout that was held, although no limit or rule holds it any longer.
 func (x *Tenant) Held() string {
 	x.t.Helper()
 	x.Owner.Post(x.Path("/payout-stop"), Body{"reason": "no node may send it", "mode": "sandbox"}).OK()
@@ -71,7 +71,7 @@ func (x *Tenant) Held() string {
 	return id
 }
 
-// pending is a payout of 1,000.00 to an account number whose money is reserved and that nobody has to approve.
+// pending creates a payout of 1,000.00 to an account number. Its money is reserved and it needs no approval.
 func (x *Tenant) pending(number, attention string) string {
 	x.t.Helper()
 	const amount = 100_000

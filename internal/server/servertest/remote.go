@@ -6,8 +6,8 @@ import (
 	"bursar/internal/setup"
 )
 
-// Remote is a server that runs in another process, so that the test has no access to its
-// store or to its clock.
+// Remote returns a node for a server in another process. The test has no access to its
+// store or its clock.
 func Remote(t testing.TB, url string, first setup.Result) *Node {
 	t.Helper()
 	checker, err := loadContract()

@@ -1,6 +1,6 @@
 package servertest
 
-// Lacks fails the test unless the caller was refused for a permission that they do not have.
+// Lacks fails the test unless the caller was refused for lacking a permission.
 func (a *Answer) Lacks(permission string) {
 	a.t.Helper()
 	a.Fails(403, "FORBIDDEN")

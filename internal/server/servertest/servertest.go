@@ -1,5 +1,5 @@
-// Package servertest runs a whole server for a test and talks to it over HTTP.
-// Every answer is checked against the contract.
+// Package servertest runs a whole server for a test and calls it over HTTP. Every answer
+// is checked against the contract.
 package servertest
 
 import (
@@ -64,7 +64,7 @@ type Node struct {
 	checker *contract.Checker
 }
 
-// LogBuffer collects what a server logs.
+// LogBuffer collects the log of a server.
 type LogBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -83,8 +83,8 @@ func (l *LogBuffer) String() string {
 	return l.buf.String()
 }
 
-// The contract is compiled once for all tests, because that takes longer than starting a
-// server.
+// loadContract compiles the contract once for all tests, because that takes longer than
+// starting a server.
 var loadContract = sync.OnceValues(func() (*contract.Checker, error) { return contract.New(openapi.JSON) })
 
 // Option changes the settings of a server.
@@ -93,10 +93,11 @@ type Option func(*config.Serve)
 // RateLimit sets a rate, such as "5/s". Without it there are no limits.
 func RateLimit(rate string) Option { return func(c *config.Serve) { c.RateLimit = rate } }
 
-// AuditKey lets the key in a file sign the audit log. The file is made unless it is there.
+// AuditKey sets the file of the key that signs the audit log. The file is created if it
+// does not exist.
 func AuditKey(file string) Option { return func(c *config.Serve) { c.Audit.Key = file } }
 
-// AuditCheckpoint keeps the newest checkpoint in another file than the one beside the key.
+// AuditCheckpoint stores the newest checkpoint in another file than the one beside the key.
 func AuditCheckpoint(file string) Option { return func(c *config.Serve) { c.Audit.Checkpoint = file } }
 
 // Start runs a server on the store and sets the store up if it is new.
@@ -110,7 +111,7 @@ func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 		DeviceSessionTTL: 12 * time.Hour, KeySessionTTL: time.Hour,
 		WebSessionTTL: 12 * time.Hour, WebSessionIdle: 30 * time.Minute,
 		AuditRetentionMinDays: 365,
-		HashMemory:            64, // passwords were half of the CPU time of the console's tests
+		HashMemory:            64, // password hashing was half of the CPU time of the console's tests
 	}
 	listener := httptest.NewUnstartedServer(nil)
 	for _, option := range options {
@@ -159,8 +160,8 @@ func (n *Node) RunBackground(t testing.TB) {
 	t.Cleanup(func() { stop(); <-stopped })
 }
 
-// AtLocalhost makes the public address of the server the one that it listens on, with the
-// host name localhost, because browsers allow passkeys without TLS only there.
+// AtLocalhost sets the public address of the server to its listening address with the
+// host name localhost. Only there do browsers allow passkeys without TLS.
 func AtLocalhost() Option { return func(c *config.Serve) { c.PublicURL = "http://localhost:PORT" } }
 
 // Client calls the API with a token. Without a token it calls anonymously.
@@ -210,8 +211,8 @@ func (n *Node) Member(t testing.TB, email, role string) *Client {
 	return user
 }
 
-// Join accepts an invitation, if the id is that of one: the answer to adding a member
-// has the id of somebody whom the organization knows already.
+// Join accepts an invitation if memberID is the id of one. If the organization already
+// knows the user, adding a member returns the user's id instead.
 func (c *Client) Join(memberID string) {
 	c.t.Helper()
 	if strings.HasPrefix(memberID, "inv_") {
@@ -219,8 +220,8 @@ func (c *Client) Join(memberID string) {
 	}
 }
 
-// Do sends a request. A string, a []byte or a reader is sent as it is; any other body except
-// nil is sent as JSON. Headers are given as names and values.
+// Do sends a request. A string, a []byte or a reader is sent unchanged; any other body
+// except nil is sent as JSON. Headers are given as names and values.
 func (c *Client) Do(method, path string, body any, headers ...string) *Answer {
 	c.t.Helper()
 	request, err := http.NewRequestWithContext(c.t.Context(), method, c.Node.URL+path, encode(c.t, body))

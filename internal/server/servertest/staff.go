@@ -6,8 +6,8 @@ import (
 	"bursar/internal/db"
 )
 
-// Staff adds people who have a role, as if two people had agreed where that is needed, so that there are enough of them for a rule. A
-// test does not sign them in.
+// Staff adds people who have a role, as if a second person had agreed where required, so that there are enough of them for a rule. It
+// does not sign them in.
 func (x *Tenant) Staff(role string, people int) {
 	x.t.Helper()
 	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {

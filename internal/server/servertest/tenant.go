@@ -11,10 +11,10 @@ import (
 	"bursar/internal/identity"
 )
 
-// serial makes the names of what tests create on one server unique.
+// serial makes the names in the tests of one server unique.
 var serial atomic.Int64
 
-// NewEmail is an address that no user has yet.
+// NewEmail returns an address that no user has yet.
 func NewEmail() string { return fmt.Sprintf("user%d@example.com", serial.Add(1)) }
 
 // On returns the same client for another test, such as a subtest. Failures are then
@@ -47,14 +47,14 @@ func (n *Node) Tenant(t testing.TB) *Tenant {
 	return &Tenant{Node: n, Owner: owner, OrganizationID: org, WorkspaceID: ws, t: t}
 }
 
-// FirstTenant is the tenant that the store was set up with. Its owner has a new session,
-// which a test needs that lets a long time pass.
+// FirstTenant returns the tenant that the store was set up with. Its owner has a new
+// session, which tests that let a long time pass need.
 func (n *Node) FirstTenant(t testing.TB) *Tenant {
 	t.Helper()
 	return &Tenant{Node: n, Owner: n.Admin(t), OrganizationID: n.First.OrganizationID, WorkspaceID: n.First.WorkspaceID, t: t}
 }
 
-// Path is a path in the tenant's workspace.
+// Path returns a path in the tenant's workspace.
 func (x *Tenant) Path(rest string) string { return "/v1/workspaces/" + x.WorkspaceID + rest }
 
 // Add adds a person to the workspace, as its owner, and returns the id of the invitation,
@@ -67,7 +67,7 @@ func (x *Tenant) Add(email, role string) string {
 	return x.Owner.Post(x.Path("/members"), Body{"email": email, "role": role}).OK().Text("user_id")
 }
 
-// takesTwo reports whether somebody besides the owner has to agree to a grant of a role.
+// takesTwo reports whether a second person besides the owner has to agree to a grant of a role.
 func (x *Tenant) takesTwo(key string) (two bool) {
 	x.t.Helper()
 	err := x.Node.DB.Read(x.t.Context(), func(q db.Q) error {
@@ -87,7 +87,8 @@ func (x *Tenant) takesTwo(key string) (two bool) {
 	return two
 }
 
-// put makes a person a member with a role that takes a second person, as if one had agreed. They count after a while, as then.
+// put makes a person a member with a role that needs a second person, as if one had agreed. As with a real grant, they count
+// as an approver only after a while.
 func (x *Tenant) put(email, role string) (userID string) {
 	x.t.Helper()
 	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -115,7 +116,7 @@ func (x *Tenant) put(email, role string) (userID string) {
 	return userID
 }
 
-// Give gives a member a role, as if a second person had agreed where that is needed.
+// Give gives a member a role, as if a second person had agreed where required.
 func (x *Tenant) Give(c *Client, role string) {
 	x.t.Helper()
 	x.put(c.Email(), role)

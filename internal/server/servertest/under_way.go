@@ -9,13 +9,13 @@ import (
 )
 
 // WhileUnderWay sends a request and changes the store after the request was authorized and before its transaction does anything. The change
-// has to lock what the request locks first. What the node remembers of access is not refreshed by it.
+// must first lock what the request locks. It does not refresh the node's cached access data.
 func WhileUnderWay[T any](t testing.TB, d *db.DB, change func(tx *db.Tx) error, send func() T) T {
 	t.Helper()
 	answered, sent := make(chan T, 1), false
 	_, err := db.Write(t.Context(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		err := change(tx)
-		if err == nil { // PostgreSQL gets what was written with the next query
+		if err == nil { // PostgreSQL gets the delayed writes with the next query
 			_, err = tx.Row(`SELECT 1`).Scan(new(int))
 		}
 		if err != nil {

@@ -8,12 +8,12 @@ import (
 	"bursar/api"
 )
 
-// OrganizationPath is a path in the tenant's organization.
+// OrganizationPath returns a path in the tenant's organization.
 func (x *Tenant) OrganizationPath(rest string) string {
 	return "/v1/organizations/" + x.OrganizationID + rest
 }
 
-// Members are the members of the tenant's workspace.
+// Members returns the members of the tenant's workspace.
 func (x *Tenant) Members(t testing.TB) []api.Member {
 	t.Helper()
 	return Decoded[[]api.Member](x.Owner.On(t).Get(x.Path("/members")))
@@ -50,12 +50,12 @@ func BuiltInRoles() map[string][]string {
 	}
 }
 
-// BadNames are invalid names for workspaces, organizations and roles.
+// BadNames returns invalid names for workspaces, organizations and roles.
 func BadNames() []string {
 	return []string{"", "   ", strings.Repeat("a", 101), "tab\there", "nul\u0000"}
 }
 
-// BadSlugs are invalid slugs.
+// BadSlugs returns invalid slugs.
 func BadSlugs() []string {
 	return []string{"", "a", strings.Repeat("a", 49), "Upper", "under_score", "with space", "é-è", "line\nbreak", "dot.dot"}
 }

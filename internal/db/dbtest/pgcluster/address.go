@@ -46,8 +46,7 @@ func (c *Cluster) url(host, database, schema string, query url.Values) string {
 	return address.String()
 }
 
-// NewSchema creates an empty schema of its own for one test, and returns a
-// URL that sees only this schema.
+// NewSchema creates an empty schema for one test, and returns a URL that sees only this schema.
 func (c *Cluster) NewSchema(ctx context.Context) (url string, err error) {
 	schema := "test_" + strings.ToLower(rand.Text())
 	if err := c.exec(ctx, "CREATE SCHEMA "+schema); err != nil {
@@ -56,7 +55,7 @@ func (c *Cluster) NewSchema(ctx context.Context) (url string, err error) {
 	return c.URL(maintenance, schema), nil
 }
 
-// NewDatabase creates a database with a name of its own.
+// NewDatabase creates a database with a new name.
 func (c *Cluster) NewDatabase(ctx context.Context, template string) (name string, err error) {
 	name = "test_" + strings.ToLower(rand.Text())
 	return name, c.CreateDatabase(ctx, name, template)

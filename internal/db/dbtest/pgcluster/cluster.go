@@ -2,8 +2,8 @@
 // binaries, so that tests need no database service to be up. It is for tests
 // only: every connection is trusted, and a cluster is deleted when stopped.
 //
-// On Linux a cluster dies with the process that started it, however that
-// process ends. Elsewhere one that is not stopped outlives it.
+// On Linux a cluster ends with the process that started it, however that process ends.
+// Elsewhere a cluster that is not stopped outlives the process.
 package pgcluster
 
 import (
@@ -20,8 +20,8 @@ const (
 	superuser   = "postgres"
 	maintenance = "postgres"
 
-	// startLimit and stopLimit turn a hung server into an error also where
-	// the caller's context has no deadline.
+	// startLimit and stopLimit turn a hung server into an error even if the caller's
+	// context has no deadline.
 	startLimit = time.Minute
 	stopLimit  = 20 * time.Second
 )
@@ -30,9 +30,10 @@ const (
 type Options struct {
 	TCP     bool // listen on 127.0.0.1 besides the unix socket, and use it in URLs
 	Durable bool // keep every committed transaction through Kill
-	// Data is a folder that MoveData has made. The cluster starts with a copy of it, instead of with nothing.
+	// Data is a folder that MoveData has created. The cluster starts with a copy of it instead of an empty
+	// one.
 	Data string
-	// Settings are more settings of the server, as name=value. They override the others.
+	// Settings are additional settings of the server, as name=value. They override the others.
 	Settings []string
 }
 
@@ -58,8 +59,8 @@ func (c *Cluster) Dir() string { return c.dir }
 // until it accepts connections. An empty dir means a new temporary one. Stop
 // removes dir, as does a failed start. The context limits the start only.
 //
-// As root the server runs as an unprivileged user, who must be able to reach
-// dir: below t.TempDir it cannot.
+// For root, the server runs as an unprivileged user, who must have access to dir. A
+// folder below t.TempDir does not give it.
 func Start(ctx context.Context, dir string, opts Options) (*Cluster, error) {
 	binDir, err := Find()
 	if err != nil {
@@ -142,8 +143,8 @@ func (c *Cluster) Stop() error {
 	return errors.Join(err, c.remove())
 }
 
-// MoveData shuts the server down and moves its data to a folder that is not there yet, on the same disk. What is left of
-// the cluster can only be stopped.
+// MoveData shuts the server down and moves its data to a new folder on the same disk. After that the cluster can only be
+// stopped.
 func (c *Cluster) MoveData(folder string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -31,8 +31,8 @@ func serverAccount() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 }
 
-// claimDir makes dir, or a temporary folder, and gives it to the account.
-// Since Stop removes the folder, one that holds anything is refused.
+// claimDir creates dir, or a temporary folder, and gives it to the account. It refuses a
+// folder that is not empty, because Stop removes the folder.
 func claimDir(dir string, account *syscall.Credential) (string, error) {
 	if dir == "" {
 		return makeTemp(os.TempDir(), account)
@@ -65,8 +65,8 @@ func socketDir(account *syscall.Credential) (string, error) {
 	return makeTemp(parent, account)
 }
 
-// makeTemp leaves the mode at 0700, so that on a shared machine nobody else
-// reaches the socket of a server that trusts everyone.
+// makeTemp leaves the mode at 0700. The server trusts every connection, so no other user
+// of a shared machine may reach its socket.
 func makeTemp(parent string, account *syscall.Credential) (string, error) {
 	dir, err := os.MkdirTemp(parent, "pgcluster-")
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 
 const oldestVersion = 15
 
-// ErrNotInstalled is what Find returns when this machine has no usable
-// PostgreSQL server.
+// ErrNotInstalled is returned by Find when this machine has no usable PostgreSQL server.
 var ErrNotInstalled = errors.New("PostgreSQL is not installed")
 
 // Find returns the folder of the initdb and postgres to run: $BURSAR_PG_BIN,
@@ -55,8 +54,8 @@ func candidates() [][]string {
 		}
 	}
 	if path, err := exec.LookPath("postgres"); err == nil {
-		// A folder of symbolic links may have one for postgres and none for initdb, which is
-		// then beside the file that the link leads to.
+		// A folder of symbolic links may have one for postgres and none for initdb. Then
+		// initdb is beside the target of the link.
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			groups = append(groups, []string{filepath.Dir(real)})
 		}

@@ -22,7 +22,7 @@ func (c *Cluster) initdb(ctx context.Context) error {
 			"--pgdata="+c.dataDir(), "--username="+superuser, "--auth=trust",
 			"--encoding=UTF8", "--locale="+locale, "--no-sync", "--no-instructions")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.account}
-		// If initdb were killed, its child process would go on writing into the folder.
+		// If initdb were killed, its child process would continue to write into the folder.
 		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 		cmd.WaitDelay = stopLimit
 		if err = c.logged(cmd, cmd.Run); err == nil {

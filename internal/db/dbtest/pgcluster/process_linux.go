@@ -30,7 +30,7 @@ func processTable() (map[int]process, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading about a process: %w", err)
 		}
-		// "pid (name) state parent ...", where the name may hold anything.
+		// "pid (name) state parent ...", where the name may contain anything.
 		var pid, parent int
 		var state byte
 		_, pidErr := fmt.Sscanf(string(stat), "%d", &pid)
@@ -43,9 +43,9 @@ func processTable() (map[int]process, error) {
 	return table, nil
 }
 
-// removeSharedMemory removes the System V segment that the seventh line of a
-// killed server's pid file names by key and id. The kernel would keep it; a
-// restarted server does replace it, but not every killed one is restarted.
+// removeSharedMemory removes the System V segment of a killed server, which the seventh
+// line of its pid file names by key and id. The kernel would keep the segment. A
+// restarted server replaces it, but not every killed server is restarted.
 func removeSharedMemory(pidFile string) error {
 	content, err := os.ReadFile(pidFile)
 	if errors.Is(err, os.ErrNotExist) {
@@ -64,7 +64,7 @@ func removeSharedMemory(pidFile string) error {
 	}
 	const ipcRmid = 0
 	_, _, errno := syscall.Syscall(syscall.SYS_SHMCTL, uintptr(id), ipcRmid, 0)
-	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EIDRM { // both errors say that the segment is already gone
+	if errno != 0 && errno != syscall.EINVAL && errno != syscall.EIDRM { // both errors mean that the segment is already gone
 		return fmt.Errorf("removing shared memory segment %d: %w", id, errno)
 	}
 	return nil

@@ -11,13 +11,13 @@ import (
 	"syscall"
 )
 
-// Archiving are the settings with which a server keeps its log in the folder archive beside its data, as
-// docs/operating.md says for real servers.
+// Archiving returns the settings with which a server archives its log to the folder archive beside its
+// data, as docs/operating.md describes for production servers.
 func Archiving() []string {
 	return []string{"archive_mode=on", "archive_command=mkdir -p ../archive && test ! -f ../archive/%f && cp %p ../archive/%f"}
 }
 
-// BaseBackup copies the files of a running server, for Recover. The copy has addresses of its own.
+// BaseBackup copies the files of a running server, for Recover. The copy has its own addresses.
 func (c *Cluster) BaseBackup(ctx context.Context) (*Cluster, error) {
 	s := &Cluster{opts: Options{TCP: c.opts.TCP, Durable: c.opts.Durable}, binDir: c.binDir, account: c.account}
 	var err error

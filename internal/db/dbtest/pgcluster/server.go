@@ -19,7 +19,7 @@ type server struct {
 
 // startServer starts the postmaster in a goroutine that waits until it exits. The kernel
 // ends the postmaster when the thread that forked it ends, not only when the process does.
-// So the goroutine keeps that thread for itself until the postmaster has exited.
+// So the goroutine stays locked to that thread until the postmaster has exited.
 func startServer(cmd *exec.Cmd) (*server, error) {
 	s := &server{exited: make(chan struct{})}
 	started := make(chan error)
@@ -54,7 +54,7 @@ func (s *server) running() bool {
 	}
 }
 
-// shutDown asks for a fast shutdown and waits for it.
+// shutDown requests a fast shutdown and waits for it.
 func (s *server) shutDown() error {
 	if err := s.signal(syscall.SIGINT); err != nil {
 		return err
@@ -70,9 +70,9 @@ func (s *server) shutDown() error {
 }
 
 // kill ends the postmaster and its children. It suspends the postmaster first, so that it
-// starts no more children, and so that it reaps none of them, which keeps their process ids
-// from being reused. The children must be killed one by one, because they are not in the
-// postmaster's process group, and a busy one would notice late that the postmaster is gone.
+// neither starts children nor reaps them. Unreaped children keep their process ids from
+// being reused. The children are killed one by one, because they are not in the
+// postmaster's process group. A busy child would notice late that the postmaster has ended.
 func (s *server) kill() error {
 	children, err := s.freeze()
 	for _, child := range children {

@@ -78,7 +78,7 @@ func (c *Cluster) ResumeReplay(ctx context.Context) error {
 	return nil
 }
 
-// WaitForStandbys makes commits wait until a standby has them, or no longer do so.
+// WaitForStandbys turns on or off that commits wait until a standby has them.
 func (c *Cluster) WaitForStandbys(ctx context.Context, wait bool) error {
 	names := "''"
 	if wait {
@@ -92,7 +92,8 @@ func (c *Cluster) WaitForStandbys(ctx context.Context, wait bool) error {
 	return nil
 }
 
-// URLOfAll returns the address of a database that is on any of several servers. They listen on TCP.
+// URLOfAll returns the address of a database on whichever of several servers has it. The servers
+// listen on TCP.
 func URLOfAll(database string, all ...*Cluster) string {
 	hosts := ""
 	for i, c := range all {
@@ -134,7 +135,7 @@ func (p *Pair) FailOver(ctx context.Context, promoted func()) error {
 		return err
 	}
 	p.Primary, p.Standby = p.Standby, p.Primary
-	if err := p.Primary.WaitForStandbys(ctx, false); err != nil { // there is none
+	if err := p.Primary.WaitForStandbys(ctx, false); err != nil { // there is no standby
 		return err
 	}
 	promoted()
@@ -144,5 +145,5 @@ func (p *Pair) FailOver(ctx context.Context, promoted func()) error {
 	return p.Primary.WaitForStandbys(ctx, true)
 }
 
-// Stop stops both.
+// Stop stops both servers.
 func (p *Pair) Stop() error { return errors.Join(p.Standby.Stop(), p.Primary.Stop()) }
