@@ -20,8 +20,8 @@ func PeopleWith(q db.Q, workspaceID string, need Permission) (list []string, err
 	return list, err
 }
 
-// LeaveAll ends all memberships and invitations of an account in the workspaces of an organization, with their roles there. The
-// caller must have locked the members of those workspaces.
+// LeaveAll ends all memberships and invitations of an account in the workspaces of an organization, with their roles there. The caller must
+// have locked the members of those workspaces.
 func LeaveAll(tx *db.Tx, organizationID, accountID string) error {
 	if err := tx.Exec(`DELETE FROM workspace_member WHERE account_id = $1 AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`,
 		accountID, organizationID); err != nil {
@@ -44,8 +44,7 @@ func LockAllMembers(tx *db.Tx, organizationID string) error {
 	return err
 }
 
-// StillOwner returns an error unless the caller owns an organization, and keeps the ownership from ending until the end of the
-// transaction.
+// StillOwner returns an error unless the caller owns an organization. The ownership cannot end before the end of the transaction.
 func StillOwner(tx *db.Tx, by audit.Actor, organizationID string) error {
 	owns, err := tx.Row(tx.ForShare(`SELECT role FROM organization_member WHERE organization_id = $1 AND account_id = $2 AND role = 'owner'`), organizationID, by.ID).
 		Scan(new(string))
