@@ -90,8 +90,7 @@ workspace.`,
 	return c
 }
 
-// connectNamedWorkspace connects to the server and finds the workspace of the
-// argument, or else the current one.
+// connectNamedWorkspace connects to the server and finds the workspace of the argument, or else the current one.
 func (r *remote) connectNamedWorkspace(c *cobra.Command, args []string) (*session, api.Workspace, error) {
 	if len(args) == 1 {
 		r.workspace = args[0]
@@ -189,8 +188,7 @@ func given(c *cobra.Command, flag, value string) *string {
 	return &value
 }
 
-// notEmpty is the value of an optional parameter: nil, which leaves it out, if the
-// text is empty.
+// notEmpty returns the value of an optional parameter. It is nil, which omits the parameter, if the text is empty.
 func notEmpty(text string) *string {
 	if text == "" {
 		return nil
