@@ -152,7 +152,7 @@ type MemberRemoved struct {
 
 // Role is a named set of permissions.
 type Role struct {
-	ID          string   `json:"id,omitzero"` // the key; set after the role is defined
+	ID          string   `json:"id,omitzero"` // the key; set in the result of defining a role
 	Key         string   `json:"key"`
 	Name        string   `json:"name"`
 	Color       string   `json:"color"`
@@ -270,7 +270,8 @@ type Restored struct {
 	Restored bool   `json:"restored"`
 }
 
-// AuditEntry is a row of the audit log: who did what, when, and whether it was allowed.
+// AuditEntry is a row of the audit log: who did what, when, and whether it was
+// allowed.
 type AuditEntry struct {
 	ID           string `json:"id"`
 	Action       string `json:"action"`

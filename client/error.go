@@ -116,7 +116,8 @@ func (e *Error) Fields() []FieldError {
 	return details.Fields
 }
 
-// Permission returns the missing permission of an error with [CodeForbidden], or "" if none is named.
+// Permission returns the missing permission of an error with [CodeForbidden], or "" if none
+// is named.
 func (e *Error) Permission() string {
 	var details struct {
 		Permission string `json:"permission"`

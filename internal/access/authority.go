@@ -15,8 +15,8 @@ const maxCachedAccess = 50_000
 // maxID is longer than any id of Bursar.
 const maxID = 64
 
-// Authority decides who may do what. It caches what it reads from the store until the epoch of the store changes, which happens when access
-// changes on any node.
+// Authority decides who may do what. It caches what it reads from the store until the
+// epoch of the store changes, which happens when access changes on any node.
 type Authority struct {
 	db     *db.DB
 	access cache.Cache[accessKey, access]

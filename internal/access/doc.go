@@ -34,8 +34,8 @@
 //     the demand would end if they had just become the last one. See [SecondPerson.GrantNotBefore]. Everyone is notified and may extend
 //     that time, as in the state vacant.
 //   - Both times are settings of the workspace. A shorter one needs the second person of every pair, since the pairs share them.
-//   - A policy that one person made in the states one and formerly two, where it is looser than the default, is in force only in those
+//   - One person can make a policy in the states one and formerly two. Where it is looser than the default, it is in force only in those
 //     states: see [SecondPerson.Suspended].
-//   - A role that an approval requires counts if it was held before the request, or once the wait has passed since two people granted it:
-//     see [SecondPerson.RoleCountsFrom].
+//   - A role that an approval requires counts if it was held before the request. A newer one counts once the wait has passed since two
+//     people granted it: see [SecondPerson.RoleCountsFrom].
 package access

@@ -20,8 +20,8 @@ func PeopleWith(q db.Q, workspaceID string, need Permission) (list []string, err
 	return list, err
 }
 
-// LeaveAll ends all memberships and invitations of an account in the workspaces of an organization, with their roles there. The caller must
-// have locked the members of those workspaces.
+// LeaveAll ends all memberships and invitations of an account in the workspaces of an organization, with their roles there. The
+// caller must have locked the members of those workspaces.
 func LeaveAll(tx *db.Tx, organizationID, accountID string) error {
 	if err := tx.Exec(`DELETE FROM workspace_member WHERE account_id = $1 AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`,
 		accountID, organizationID); err != nil {

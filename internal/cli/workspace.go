@@ -90,7 +90,8 @@ workspace.`,
 	return c
 }
 
-// connectNamedWorkspace connects to the server and finds the workspace of the argument, or else the current one.
+// connectNamedWorkspace connects to the server and finds the workspace of the
+// argument, or else the current one.
 func (r *remote) connectNamedWorkspace(c *cobra.Command, args []string) (*session, api.Workspace, error) {
 	if len(args) == 1 {
 		r.workspace = args[0]

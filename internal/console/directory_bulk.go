@@ -93,7 +93,7 @@ func (f bulkForm) input(workspaceID string) directory.BulkInput {
 	return in
 }
 
-// bulk changes the selected entries. It asks first if there are many, if they are deleted, or if the tag is missing.
+// bulk changes the selected entries. It asks for confirmation if there are many or if the action deletes them, and for a missing tag.
 func (c *Console) bulk(v *visit) error {
 	f := v.sentBulk()
 	switch {

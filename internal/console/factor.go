@@ -39,8 +39,8 @@ func lacksFactor(err error) bool {
 	return errors.As(err, &f) && f.Code == fault.SecondFactorRequired
 }
 
-// withOwnFactor protects a page that changes how the visitor signs in: a second factor that any of their organizations requires is needed
-// here, too.
+// withOwnFactor protects a page that changes how the visitor signs in. If any of their organizations requires a second factor, so does the
+// page.
 func (c *Console) withOwnFactor(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		if err := access.RequireSecondFactor(v.Caller.Actor); err != nil {

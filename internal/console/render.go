@@ -91,8 +91,7 @@ func (v view) IdempotencyKey() template.HTML {
 	return template.HTML(`<input type="hidden" name="once" value="` + credential.NewCode(20) + `">`)
 }
 
-// The server formats dates like the script does in the language of the pages, so that a page looks the same before and after the script has
-// run.
+// The server formats dates like the script in the language of the pages. So a page looks the same before and after the script has run.
 const (
 	dayFormat    = "Jan 2"
 	dateFormat   = dayFormat + ", 2006"
@@ -175,8 +174,8 @@ func functions(a assets) template.FuncMap {
 	}
 }
 
-// breakable lets a line break after the dots and underscores of a name, such as that of
-// a permission, so that it does not break within a word.
+// breakable allows a line break after the dots and underscores of a name, such as that of a permission. So the name does not break within a
+// word.
 func breakable(name string) template.HTML {
 	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>").Replace(template.HTMLEscapeString(name)))
 }

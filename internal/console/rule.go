@@ -37,7 +37,7 @@ type guardView struct {
 	ID, Text   string
 	ApprovalID string // the approval that its start, its end or a change waits for
 	Waiting    string // what waits, or why it is not in effect, in words
-	Holds      bool   // in effect
+	Holds      bool   // in effect, and not waiting for its own approval
 	Suspended  bool   // until it is confirmed
 }
 

@@ -227,7 +227,8 @@ type SessionInfo struct {
 	Current    bool
 }
 
-// Sessions lists the live sessions of the caller, newest first. A machine starts a new one with every key exchange, so there may be many.
+// Sessions lists the live sessions of the caller, newest first. A machine starts a new one
+// with every key exchange, so there may be many.
 func (s *Service) Sessions(ctx context.Context, by db.Caller, in SessionsInput) (web.Page[SessionInfo], error) {
 	window, err := s.cursors.Paged(in.PageParams, web.Descending, "sessions", by.ID)
 	if err != nil {

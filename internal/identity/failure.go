@@ -13,7 +13,7 @@ import (
 )
 
 // Limits of failed sign-ins and key exchanges that the store records, over all networks. Failures of an account have their own budget, so
-// that strangers cannot exhaust it and hide what an owner has to see.
+// that strangers who exhaust theirs hide nothing that an owner has to see.
 var (
 	failuresOfStrangers = budget.Kind{Name: "failures recorded, of unknown accounts", Burst: 1000, Every: 30 * time.Second}
 	failuresOfAccount   = budget.Kind{Name: "failures recorded, by account", Burst: 100, Every: time.Minute}
