@@ -116,8 +116,8 @@ func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return NoteApprovers(tx, workspaceID)
 }
 
-// grantedNotBefore returns the time before which a role that is granted at present does not count. It applies to any role while the
-// workspace is vacant, and to a role that approves while a single approver is left.
+// grantedNotBefore returns the time before which a newly granted role does not count. It applies to any role while the workspace is vacant,
+// and to a role that approves while a single approver is left.
 func grantedNotBefore(tx *db.Tx, workspaceID string, given Set) (notBefore int64, err error) {
 	for _, pair := range Pairs() {
 		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
@@ -131,7 +131,7 @@ func grantedNotBefore(tx *db.Tx, workspaceID string, given Set) (notBefore int64
 	return notBefore, nil
 }
 
-// DelayRole delays a role for all its holders while the workspace is vacant, as if it was granted at present. In the other states it does
+// DelayRole delays a role for all its holders while the workspace is vacant, as if it was newly granted. In the other states it does
 // nothing: holders can continue to request, and those who become approvers by it count after the wait.
 func DelayRole(tx *db.Tx, workspaceID, role string) error {
 	notBefore, err := grantedNotBefore(tx, workspaceID, 0)

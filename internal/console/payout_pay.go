@@ -70,7 +70,7 @@ func (f payForm) Left() string {
 	return api.FormatAmount(f.Source().AvailableBalance-f.Cents, f.Currency)
 }
 
-// railOffers describes the rails: the amounts that they carry, and when a payout submitted at present would arrive.
+// railOffers describes the rails: the amounts that they carry, and when a payout submitted now would arrive.
 func (v *visit) railOffers() (list []railOffer) {
 	now := time.UnixMilli(v.console.endpoints.DB.Now())
 	seen := map[string]bool{}

@@ -55,7 +55,7 @@ func (v *visit) signInData(next, email string) signInPage {
 		Passkeys: in.TakesPasskeys(), Provider: in.ProviderName(), Recovery: in.Recovers()}
 }
 
-// signInFirst redirects to the sign-in page, which redirects to next, or back to the present page.
+// signInFirst redirects to the sign-in page, which redirects to next, or back to the requested page.
 func (v *visit) signInFirst(next string) error {
 	if next == "" && v.R.Method == http.MethodGet {
 		next = v.R.URL.RequestURI()

@@ -19,7 +19,7 @@ const (
 	accountLinkLife = 24 * time.Hour
 )
 
-// Links creates links that work once: invitations, and account links for a person who cannot sign in.
+// Links creates links that work once: invitations, and account links that an operator gives to a person who cannot sign in.
 type Links struct {
 	publicURL string
 	mail      *mail.Mailer

@@ -311,8 +311,8 @@ func (s *Service) Logout(ctx context.Context, by db.Caller, _ struct{}) (api.Log
 	})
 }
 
-// EndAll ends all sessions, and all pending browser logins, in a restored store. Some of them had ended after the archive was taken. It
-// returns the number of ended sessions.
+// EndAll ends all sessions, and all device logins, in a restored store. Some of them had ended after the archive was taken. It returns the
+// number of ended sessions.
 func EndAll(tx *db.Tx) (ended int64, err error) {
 	if _, err := tx.Row(`SELECT count(*) FROM session WHERE revoked_at IS NULL AND expires_at > $1`, tx.Now()).Scan(&ended); err != nil {
 		return 0, err

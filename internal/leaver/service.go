@@ -51,7 +51,7 @@ func (in *RemoveInput) Validate(v *fault.Violations) {
 }
 
 // Remove ends all access of a person to an organization, or none of it. It returns an error if a workspace would be left without an admin,
-// or the organization without an owner. One owner may do so, like every removal of access. A dry run returns the same checklist and what
+// or the organization without an owner. One owner is enough, as for every removal of access. A dry run returns the same checklist and what
 // prevents the removal, and changes nothing.
 func (s *Service) Remove(ctx context.Context, by db.Caller, in RemoveInput) (api.Leaver, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {

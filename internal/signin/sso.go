@@ -334,7 +334,7 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 		event := audit.Event{Action: audit.AccountBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
 		switch {
 		case changed != "":
-			p.actor.HomeOrgID = home // the organization of whoever completed the account before is not theirs
+			p.actor.HomeOrgID = home // not the home of a person who completed the account before
 			event.Action, event.Changes = audit.UserEnabled, changes
 			event.Description = "The identity provider confirmed " + p.actor.Email + ": " + changed
 		case first:

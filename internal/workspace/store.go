@@ -190,7 +190,7 @@ func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
 	}, `SELECT role, name, color, permissions FROM workspace_role WHERE workspace_id = $1 ORDER BY role`, workspaceID)
 }
 
-// storeRole stores a role. A widened role counts for its holders as if granted at present.
+// storeRole stores a role. A widened role counts for its holders as if newly granted.
 func storeRole(tx *db.Tx, workspaceID string, r access.Role, widened bool) error {
 	if widened { // before it allows more, or its holders would count as present
 		if err := access.DelayRole(tx, workspaceID, r.Key); err != nil {
