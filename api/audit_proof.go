@@ -1,12 +1,12 @@
 package api
 
-// AuditProof proves to somebody who has the public key of an audit log that a row is in it.
-// It is what `bursar audit prove` writes and `bursar audit verify` reads.
+// AuditProof proves that a row is in an audit log, to anyone who has the public key of the log. `bursar audit prove` writes it and `bursar
+// audit verify` reads it.
 type AuditProof struct {
 	Format     string            `json:"format"`
-	Checkpoint string            `json:"checkpoint"` // what the operator has signed
+	Checkpoint string            `json:"checkpoint"` // signed by the operator
 	Stream     AuditProofStream  `json:"stream"`
-	Index      int64             `json:"index"`  // which leaf of the tree the row is
+	Index      int64             `json:"index"`  // index of the row's leaf in the tree
 	Hashes     [][]byte          `json:"hashes"` // from the leaf to the root (RFC 6962)
 	Since      *AuditConsistency `json:"since,omitempty"`
 	Row        AuditProofRow     `json:"row"`
@@ -16,17 +16,17 @@ type AuditProof struct {
 type AuditProofStream struct {
 	Number  int64  `json:"number"`
 	Name    string `json:"name"`
-	Tag     string `json:"tag"`     // names the stream in its leaves, hexadecimal
-	Opening []byte `json:"opening"` // shows that the tag is that of this name
+	Tag     string `json:"tag"`     // identifies the stream in its leaves; hexadecimal
+	Opening []byte `json:"opening"` // proves that the tag belongs to this name
 }
 
-// AuditConsistency shows that a tree begins with an older one.
+// AuditConsistency proves that a tree is an extension of an older one.
 type AuditConsistency struct {
 	Size   int64    `json:"size"` // of the older tree
 	Hashes [][]byte `json:"hashes"`
 }
 
-// AuditProofRow is a row of the audit log as the store keeps it, which is what is proven.
+// AuditProofRow is a row of the audit log in its stored form, which is what is proven.
 type AuditProofRow struct {
 	Stream   int64  `json:"stream"`
 	Seq      int64  `json:"seq"`
@@ -34,5 +34,5 @@ type AuditProofRow struct {
 	Entry    string `json:"entry"`
 	Personal string `json:"personal,omitempty"`
 	Salt     []byte `json:"salt,omitempty"`
-	Erased   []byte `json:"erased,omitempty"` // stands for the last two once they are erased
+	Erased   []byte `json:"erased,omitempty"` // replaces the last two fields once they are erased
 }

@@ -1,17 +1,17 @@
 package api
 
-// CompromisedKey is the answer to revoking an API key that someone else may have: what came through it and is suspended.
+// CompromisedKey is the result of revoking an API key that someone else may have. It contains the access that was granted through the key
+// and is suspended.
 type CompromisedKey struct {
 	ID      string `json:"id"`
 	Revoked bool   `json:"revoked"`
-	// InvitationsEnded is how many invitations ended that no one had accepted.
+	// InvitationsEnded is the number of invitations that ended before they were accepted.
 	InvitationsEnded int64 `json:"invitations_ended"`
-	// Suspended has the first thousand of SuspendedCount.
+	// Suspended contains the first thousand of SuspendedCount.
 	Suspended       []SuspendedAccess `json:"suspended"`
 	SuspendedCount  int64             `json:"suspended_count"`
 	SuspendedOwners []SuspendedOwner  `json:"suspended_owners"`
-	// Activity selects what was done with the key, with those that were made with it and with their successors: the filters of
-	// GET /v1/audit.
+	// Activity selects the actions of the key, of keys created with it, and of their successors. It contains filters of GET /v1/audit.
 	Activity KeyActivity `json:"activity"`
 }
 
@@ -23,7 +23,7 @@ type KeyActivity struct {
 	To    int64  `json:"to"`
 }
 
-// SuspendedAccess is a membership, or a role of a member, that was given with a compromised API key. An admin confirms or removes it.
+// SuspendedAccess is a membership, or a role of a member, that was granted with a compromised API key. An admin confirms or removes it.
 type SuspendedAccess struct {
 	ID          string   `json:"id"`
 	WorkspaceID string   `json:"workspace_id"`
@@ -34,13 +34,13 @@ type SuspendedAccess struct {
 	Kind        string   `json:"kind"`
 	Roles       []string `json:"roles"`
 	SuspendedAt int64    `json:"suspended_at"`
-	// LastAdmin means that nothing was suspended, because the workspace has no other admin.
+	// LastAdmin reports that nothing was suspended, because the workspace has no other admin.
 	LastAdmin bool `json:"last_admin,omitzero"`
-	// Reported means that it is in force until an admin decides, because whoever reported the key has left the workspace.
+	// Reported means that the access stays in force until an admin decides, because the person who reported the key has left the workspace.
 	Reported bool `json:"reported,omitzero"`
 }
 
-// SuspendedOwner is an owner who was added through a compromised API key. An owner who was not confirms or removes them.
+// SuspendedOwner is an owner who was added through a compromised API key. Another owner, added by other means, confirms or removes them.
 type SuspendedOwner struct {
 	ID             string `json:"id"`
 	OrganizationID string `json:"organization_id"`
@@ -49,8 +49,8 @@ type SuspendedOwner struct {
 	Name           string `json:"name,omitzero"`
 	KeyID          string `json:"key_id"`
 	SuspendedAt    int64  `json:"suspended_at"`
-	// LastOwner means that nothing was suspended, because the organization has no other owner.
+	// LastOwner reports that nothing was suspended, because the organization has no other owner.
 	LastOwner bool `json:"last_owner,omitzero"`
-	// Reported means that they stay an owner until one decides, because whoever reported the key is no longer an owner.
+	// Reported means that they stay an owner until another owner decides, because the person who reported the key is no longer an owner.
 	Reported bool `json:"reported,omitzero"`
 }

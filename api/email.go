@@ -6,13 +6,13 @@ import (
 	"unicode"
 )
 
-// EmailRule is what the API says about a text that is not an email address.
+// EmailRule is the validation message for an invalid email address.
 const EmailRule = "must be an email address"
 
 // maxEmail is the longest address that SMTP can carry.
 const maxEmail = 254
 
-// IsEmail says whether the text is a bare address such as local@domain.
+// IsEmail reports whether the text is a bare address such as local@domain.
 func IsEmail(text string) bool {
 	if len(text) > maxEmail || strings.ContainsFunc(text, unicode.IsControl) {
 		return false

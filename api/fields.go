@@ -19,7 +19,7 @@ const (
 	MaxFieldBytes = 16 << 10
 )
 
-// Keys of fields that Bursar itself understands. An entry may have any others.
+// Keys of fields that Bursar interprets. An entry may have any other keys.
 const (
 	FieldName      = "name"
 	FieldFirstName = "first-name"
@@ -29,13 +29,12 @@ const (
 	FieldIndustry  = "industry"
 )
 
-// KnownFields lists the keys that Bursar understands, in the order in which
-// people expect to read them.
+// KnownFields returns the keys that Bursar interprets, in display order.
 func KnownFields() []string {
 	return []string{FieldName, FieldFirstName, FieldLastName, FieldEmail, FieldPhone, FieldIndustry}
 }
 
-// UsualFields lists the known keys that fit a type of entry.
+// UsualFields returns the known keys that fit a type of entry.
 func UsualFields(entryType string) []string {
 	if entryType == TypeOrganization {
 		return []string{FieldName, FieldIndustry, FieldEmail, FieldPhone}
@@ -52,18 +51,18 @@ type Field struct {
 	Key   string
 	Value json.RawMessage
 
-	quoted []byte // the key as JSON, exactly as it was sent; nil if it was not
+	quoted []byte // the key as JSON, exactly as received; nil if it was not received
 }
 
-// TextField makes a field whose value is a text.
+// TextField returns a field with a string value.
 func TextField(key, text string) Field {
 	return Field{Key: key, Value: AppendString(nil, text)}
 }
 
-// NullField makes a field that removes its key when it is part of an update.
+// NullField returns a field that removes its key in an update.
 func NullField(key string) Field { return Field{Key: key, Value: json.RawMessage("null")} }
 
-// FieldsOf encodes a value that is a JSON object, such as a map or a struct.
+// FieldsOf encodes a value as fields. The value must encode to a JSON object, such as a map or a struct.
 func FieldsOf(value any) (Fields, error) {
 	text, err := EncodeJSON(value)
 	if err != nil {
@@ -72,8 +71,7 @@ func FieldsOf(value any) (Fields, error) {
 	return ParseFields(text)
 }
 
-// ParseFields reads a JSON object. It refuses invalid UTF-8 and duplicate keys, as
-// the server does.
+// ParseFields parses a JSON object. Like the server, it refuses invalid UTF-8 and duplicate keys.
 func ParseFields(text []byte) (Fields, error) {
 	if !utf8.Valid(text) {
 		return nil, errors.New("the text is not UTF-8")
@@ -88,7 +86,7 @@ func ParseFields(text []byte) (Fields, error) {
 	return SplitFields(value), nil
 }
 
-// explainJSON says what is wrong with a JSON text without the decoder's vocabulary.
+// explainJSON describes what is wrong with a JSON text, without the decoder's vocabulary.
 func explainJSON(err error) error {
 	var syntax *jsontext.SyntacticError
 	switch {
@@ -100,9 +98,8 @@ func explainJSON(err error) error {
 	return fmt.Errorf("the text is not valid JSON at byte %d", syntax.ByteOffset)
 }
 
-// SplitFields takes a valid JSON object without white space between its tokens
-// apart, such as the binder and the database have it. It checks nothing, which
-// keeps it fast, and keeps the text.
+// SplitFields splits a valid JSON object into fields. The object must have no white space between tokens, as from the binder and the
+// database. For speed, SplitFields validates nothing and aliases the text.
 func SplitFields(object []byte) Fields {
 	out := make(Fields, 0, 8)
 	for at := 1; at < len(object)-1; {
@@ -117,8 +114,7 @@ func SplitFields(object []byte) Fields {
 	return out
 }
 
-// measure finds the length of the value at the beginning of a text, and how many
-// levels of objects and arrays it has.
+// measure returns the length of the value at the start of a text, and its nesting depth of objects and arrays.
 func measure(text []byte) (length, depth int) {
 	level, inString := 0, false
 	for i := 0; i < len(text); i++ {
@@ -152,8 +148,7 @@ func (f Field) Text() (text string, ok bool) {
 	return string(unquoted), err == nil
 }
 
-// Display returns the value as people read it: a string without its quotes,
-// anything else as JSON.
+// Display returns the value for display: a string without its quotes, anything else as JSON.
 func (f Field) Display() string {
 	if text, ok := f.Text(); ok {
 		return text
@@ -161,7 +156,7 @@ func (f Field) Display() string {
 	return string(f.Value)
 }
 
-// IsNull says whether the value is null.
+// IsNull reports whether the value is null.
 func (f Field) IsNull() bool { return string(f.Value) == "null" }
 
 // Index returns the position of a key, or -1.
@@ -184,13 +179,13 @@ func (f Fields) Text(key string) string {
 	return text
 }
 
-// Display returns the value of a key as people read it, "" if there is none.
+// Display returns the value of a key for display, or "" if there is none.
 func (f Fields) Display(key string) string {
 	field, _ := f.Get(key)
 	return field.Display()
 }
 
-// Set replaces the value of a key in its place, or adds the key at the end.
+// Set replaces the value of a key in place, or appends the key.
 func (f *Fields) Set(field Field) {
 	if i := f.Index(field.Key); i >= 0 {
 		(*f)[i] = field
@@ -199,8 +194,7 @@ func (f *Fields) Set(field Field) {
 	*f = append(*f, field)
 }
 
-// Merge returns the fields with a change applied: keys keep their places, new ones
-// follow, null removes a key.
+// Merge returns the fields with a change applied. Existing keys keep their positions, new ones are appended, and null removes a key.
 func (f Fields) Merge(change Fields) Fields {
 	out := slices.Clone(f)
 	for _, one := range change {
@@ -214,8 +208,7 @@ func (f Fields) Merge(change Fields) Fields {
 	return out
 }
 
-// Names yields what people could call the entry by, the best first. Some may be
-// blank.
+// Names yields candidates for the display name of the entry, best first. Some may be blank.
 func (f Fields) Names() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		_ = yield(f.Text(FieldName)) &&
@@ -225,8 +218,8 @@ func (f Fields) Names() iter.Seq[string] {
 	}
 }
 
-// CheckNames reports the fields of which a label may be derived and that have invisible characters. It is for fields that
-// come in: those that are stored already may have some.
+// CheckNames reports invisible characters in the fields that a label may be derived from. It is for incoming fields only, because stored
+// ones may have some.
 func (f Fields) CheckNames(report func(field, rule string)) {
 	for _, key := range []string{FieldName, FieldFirstName, FieldLastName, FieldEmail, FieldPhone} {
 		if HasHidden(f.Text(key)) {
@@ -235,8 +228,7 @@ func (f Fields) CheckNames(report func(field, rule string)) {
 	}
 }
 
-// Check reports what is wrong with the fields: report gets the name of the field as
-// the API tells it, and the rule that it breaks.
+// Check validates the fields. It calls report with the name of the field in the API and the rule that it breaks.
 func (f Fields) Check(report func(field, rule string)) {
 	if len(f) > MaxFieldKeys {
 		report("fields", fmt.Sprintf("must have at most %d keys", MaxFieldKeys))
@@ -288,14 +280,13 @@ func (f Fields) AppendJSON(dst []byte) []byte {
 // String returns the object as JSON.
 func (f Fields) String() string { return string(f.AppendJSON(make([]byte, 0, f.size()))) }
 
-// Equal says whether both are the same keys and values, written alike and in the
-// same order.
+// Equal reports whether both have the same keys and values, with the same spelling and order.
 func (f Fields) Equal(other Fields) bool { return f.String() == other.String() }
 
-// MarshalJSON returns the object as JSON, in its order.
+// MarshalJSON returns the object as JSON, with its keys in order.
 func (f Fields) MarshalJSON() ([]byte, error) { return f.AppendJSON(make([]byte, 0, f.size())), nil }
 
-// UnmarshalJSON reads a JSON object. A null leaves the fields as they are.
+// UnmarshalJSON parses a JSON object. A null leaves the fields as they are.
 func (f *Fields) UnmarshalJSON(text []byte) error {
 	if string(text) == "null" {
 		return nil

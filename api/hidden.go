@@ -2,7 +2,7 @@ package api
 
 import "unicode"
 
-// HiddenRule is what is wrong with a text that HasHidden finds.
+// HiddenRule is the validation message for a text with invisible characters: see HasHidden.
 const HiddenRule = "must not contain invisible formatting characters"
 
 const (
@@ -13,16 +13,16 @@ const (
 	cancelTag          = '\U000e007f'
 )
 
-// joining are the scripts that are written with joiners between letters.
+// joining contains the scripts that use joiners between letters.
 var joining = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Mandaic, unicode.Hanifi_Rohingya,
 	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
 	unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Lao, unicode.Thai, unicode.Tibetan, unicode.Balinese, unicode.Javanese,
 }
 
-// HasHidden reports whether a text has characters that format it and are not seen (category Cf): they reverse the direction
-// of what follows, or make two texts that look alike different. Joiners between letters of scripts that are written with
-// them, and in emoji, are seen by what they join.
+// HasHidden reports whether a text contains invisible formatting characters (category Cf). They can reverse the direction of the text that
+// follows, or make two different texts look alike. Joiners are allowed in emoji and between letters of scripts that use them, where their
+// effect is visible.
 func HasHidden(text string) bool {
 	runes := []rune(text)
 	for i := 0; i < len(runes); i++ {
@@ -45,8 +45,8 @@ func HasHidden(text string) bool {
 	return false
 }
 
-// joinsLetters reports whether a joiner stands between two letters of one script that is written with joiners. Marks, such
-// as vowels, are part of their letter.
+// joinsLetters reports whether a joiner is between two letters of one script that uses joiners. Marks, such as vowels, belong to their
+// letter.
 func joinsLetters(before, after []rune) bool {
 	if len(before) == 0 || len(after) == 0 {
 		return false
@@ -59,7 +59,7 @@ func joinsLetters(before, after []rune) bool {
 	return false
 }
 
-// lastLetter returns the last letter of a text that may end with marks, or 0 if it ends with something else.
+// lastLetter returns the last letter of a text, skipping trailing marks. It returns 0 if the text ends with something else.
 func lastLetter(text []rune) rune {
 	for i := len(text) - 1; i >= 0; i-- {
 		switch {
@@ -72,7 +72,7 @@ func lastLetter(text []rune) rune {
 	return 0
 }
 
-// joinsEmoji reports whether a joiner stands between two emoji.
+// joinsEmoji reports whether a joiner is between two emoji.
 func joinsEmoji(before, after []rune) bool {
 	for len(before) > 0 && (before[len(before)-1] == emojiPresentation || skinTone(before[len(before)-1])) {
 		before = before[:len(before)-1]
@@ -82,11 +82,11 @@ func joinsEmoji(before, after []rune) bool {
 
 func skinTone(r rune) bool { return r >= '\U0001f3fb' && r <= '\U0001f3ff' }
 
-// pictograph reports whether emoji sequences are made of a character. The horizontal arrow is the one of category Sm.
+// pictograph reports whether a character occurs in emoji sequences. The horizontal arrow is the one in category Sm.
 func pictograph(r rune) bool { return unicode.Is(unicode.So, r) || r == '\u2194' }
 
-// flagTags returns how many characters of a text are the tags of a flag, such as that of Scotland: small letters and digits
-// after a black flag, with an end.
+// flagTags returns the number of leading tag characters in text that belong to a flag, such as that of Scotland. They are lowercase letters
+// and digits after a black flag, up to an end tag.
 func flagTags(before, text []rune) int {
 	if len(before) == 0 || before[len(before)-1] != blackFlag {
 		return 0

@@ -2,7 +2,7 @@ package api
 
 // The states of an import.
 const (
-	ImportHeld      = "held" // its file waits for somebody to start it
+	ImportHeld      = "held" // uploaded, and waits to be started
 	ImportQueued    = "queued"
 	ImportRunning   = "running"
 	ImportCompleted = "completed"
@@ -10,50 +10,50 @@ const (
 	ImportCancelled = "cancelled"
 )
 
-// Import is a file that is brought into a directory.
+// Import is a file that is imported into a directory.
 type Import struct {
 	ID          string `json:"id"`
 	WorkspaceID string `json:"workspace_id"`
-	Name        string `json:"name,omitzero"` // of the file
+	Name        string `json:"name,omitzero"` // name of the file
 	Status      string `json:"status"`
 	Format      string `json:"format"`
 	DryRun      bool   `json:"dry_run"`
-	Bytes       int64  `json:"bytes"`    // of the file
-	Position    int64  `json:"position"` // how many of them are dealt with
-	Lines       int64  `json:"lines"`    // that are dealt with
+	Bytes       int64  `json:"bytes"`    // size of the file
+	Position    int64  `json:"position"` // bytes processed
+	Lines       int64  `json:"lines"`    // lines processed
 	Created     int64  `json:"created"`
 	Updated     int64  `json:"updated"`
 	Unchanged   int64  `json:"unchanged"`
 	Refused     int64  `json:"refused"`
-	Rate        int64  `json:"rate"` // lines a second
+	Rate        int64  `json:"rate"` // lines per second
 	Reason      string `json:"reason,omitzero"`
-	StartedBy   string `json:"started_by,omitzero"` // the name of who sent the file, or started it
+	StartedBy   string `json:"started_by,omitzero"` // name of the person who sent the file or started it
 	CreatedAt   int64  `json:"created_at"`
-	HeldUntil   int64  `json:"held_until,omitzero"` // when a held file is given up
+	HeldUntil   int64  `json:"held_until,omitzero"` // when a held file expires
 	StartedAt   int64  `json:"started_at,omitzero"`
 	EndedAt     int64  `json:"ended_at,omitzero"`
 
-	// ApprovalID is the approval that the changes of where money goes wait for, or were decided by.
+	// ApprovalID is the approval of the changes to receiving methods, pending or decided.
 	ApprovalID string `json:"approval_id,omitzero"`
 
-	Preview *ImportPreview `json:"preview,omitzero"` // of a held file
+	Preview *ImportPreview `json:"preview,omitzero"` // for a held file
 }
 
-// Rehearsed says whether a held file was rehearsed: then the counts are what it would do.
+// Rehearsed reports whether a held file had a dry run. Its counts are then the result of that run.
 func (i Import) Rehearsed() bool { return i.Status == ImportHeld && i.StartedAt > 0 }
 
-// ImportPreview is how a held file begins. Account numbers are masked in it.
+// ImportPreview shows the start of a held file. Account numbers are masked.
 type ImportPreview struct {
 	Columns []string          `json:"columns"`
-	Mapping map[string]string `json:"mapping"` // what each column probably means
+	Mapping map[string]string `json:"mapping"` // suggested meaning of each column
 	Rows    [][]string        `json:"rows"`
 
-	DefaultType string `json:"default_type,omitzero"` // these are as they were said last
+	DefaultType string `json:"default_type,omitzero"` // this and the following are the most recent settings
 	Match       string `json:"match"`
 	OnMatch     string `json:"on_match"`
 }
 
-// ImportStart says how a held file is imported. What it leaves out is as the upload said.
+// ImportStart sets how a held file is imported. Omitted fields keep their values from the upload.
 type ImportStart struct {
 	Mapping     map[string]string `json:"mapping,omitzero"`
 	DefaultType *string           `json:"default_type,omitzero"`
@@ -62,10 +62,10 @@ type ImportStart struct {
 	DryRun      bool              `json:"dry_run,omitzero"`
 }
 
-// Ended says whether nothing will become of the import any more.
+// Ended reports whether the import has ended.
 func (i Import) Ended() bool { return i.EndedAt > 0 }
 
-// ImportLine is what a rehearsal says of one line of its file.
+// ImportLine is the dry-run result for one line of the file.
 type ImportLine struct {
 	Line    int      `json:"line"`
 	Action  string   `json:"action"` // created, updated, unchanged or refused
@@ -74,18 +74,18 @@ type ImportLine struct {
 	Type    string   `json:"type,omitzero"`
 	Changes []string `json:"changes,omitempty"`
 	Reason  string   `json:"reason,omitzero"`
-	// Duplicates are entries of which a new one may be a double, if the request asked for them.
+	// Duplicates lists possible duplicates of a new entry, if the request asked for them.
 	Duplicates []Duplicate `json:"duplicates,omitempty"`
 }
 
 // Limits of a batch.
 const (
 	MaxBatch = 1000
-	// BatchCost is how many items count as one request of the rate limit.
+	// BatchCost is the number of items that count as one request of the rate limit.
 	BatchCost = 100
 )
 
-// BatchItem is an entry of a batch: an update of the one with the id or, without one, a new entry.
+// BatchItem is one entry of a batch: an update if ID is set, or else a new entry.
 type BatchItem struct {
 	ID   string `json:"id,omitzero"`
 	Type string `json:"type,omitzero"`
@@ -96,27 +96,27 @@ type BatchItem struct {
 type Batch struct {
 	WorkspaceID string      `json:"workspace_id" required:"true"`
 	Items       []BatchItem `json:"items" required:"true"`
-	// Atomic means that nothing is done unless all of it can be.
+	// Atomic applies either all items or none.
 	Atomic bool `json:"atomic,omitzero"`
 }
 
-// BatchResult tells what became of the items of a batch, in their order.
+// BatchResult contains the results of the items of a batch, in the order of the request.
 type BatchResult struct {
 	Results []BatchItemResult `json:"results"`
 }
 
-// BatchItemResult is what became of one item. Error is set where it was refused.
+// BatchItemResult is the result of one item. Error is set if it was refused.
 type BatchItemResult struct {
 	Status string      `json:"status"` // created, updated, unchanged or refused
 	ID     string      `json:"id,omitzero"`
 	Error  *BatchError `json:"error,omitzero"`
-	// Duplicates are entries of which a new one may be a double, if the request asked for them.
+	// Duplicates lists possible duplicates of a new entry, if the request asked for them.
 	Duplicates []Duplicate `json:"duplicates,omitempty"`
-	// ApprovalID is the approval that a part of the change waits for.
+	// ApprovalID is the approval that part of the change waits for.
 	ApprovalID string `json:"approval_id,omitzero"`
 }
 
-// BatchError says why an item was refused.
+// BatchError is the reason why an item was refused.
 type BatchError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

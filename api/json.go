@@ -9,8 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendString appends a text as a JSON string. Bytes that are not valid UTF-8 become
-// replacement characters.
+// AppendString appends a text as a JSON string. Invalid UTF-8 becomes replacement characters.
 func AppendString[S ~string | ~[]byte](dst []byte, text S) []byte {
 	out, err := jsontext.AppendQuote(dst, text)
 	if err != nil { // only invalid UTF-8 fails
@@ -19,8 +18,7 @@ func AppendString[S ~string | ~[]byte](dst []byte, text S) []byte {
 	return out
 }
 
-// EncodeJSON encodes a value without escaping <, > and &, which only a text inside
-// of an HTML page needs.
+// EncodeJSON encodes a value without escaping <, > and &, which is needed only inside an HTML page.
 func EncodeJSON(value any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

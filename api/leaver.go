@@ -1,17 +1,17 @@
 package api
 
-// LeaverRemove names the person who leaves an organization, by their address or their id.
+// LeaverRemove identifies the person who leaves an organization, by email address or id.
 type LeaverRemove struct {
 	Email  *string `json:"email,omitzero"`
 	UserID *string `json:"user_id,omitzero"`
-	// DryRun answers with the checklist and changes nothing.
+	// DryRun returns the checklist and changes nothing.
 	DryRun bool `json:"dry_run,omitzero"`
 }
 
-// Leaver is what a person loses who leaves an organization, and what waits for them.
+// Leaver describes the access that a leaver loses and the tasks that wait for them.
 type Leaver struct {
 	OrganizationID string `json:"organization_id"`
-	// UserID is empty for a person who has accepted no invitation.
+	// UserID is empty if the person has not accepted an invitation.
 	UserID string `json:"user_id,omitzero"`
 	Email  string `json:"email"`
 	Name   string `json:"name,omitzero"`
@@ -24,57 +24,57 @@ type Leaver struct {
 	Clients     []LeaverClient     `json:"clients"`
 	APIKeys     []LeaverKey        `json:"api_keys"`
 
-	// LastAdminOf are the workspaces that would be left without an admin, and LastOwner is whether the organization would be left
-	// without an owner: either keeps the person from being removed.
+	// LastAdminOf lists the workspaces that would be left without an admin. LastOwner reports whether the organization would be left
+	// without an owner. Either prevents the removal.
 	LastAdminOf []NamedWorkspace `json:"last_admin_of,omitzero"`
 	LastOwner   bool             `json:"last_owner,omitzero"`
 
 	Tasks     []LeaverTask `json:"tasks"`
-	MoreTasks bool         `json:"more_tasks,omitzero"` // there are more than were listed
+	MoreTasks bool         `json:"more_tasks,omitzero"` // there are more tasks than listed
 }
 
-// NamedWorkspace is a workspace with what people call it.
+// NamedWorkspace is a workspace with its name.
 type NamedWorkspace struct {
 	WorkspaceID   string `json:"workspace_id"`
 	WorkspaceName string `json:"workspace_name"`
 }
 
-// LeaverMembership is a membership of a leaver; its status is "active" or "invited".
+// LeaverMembership is a membership of a leaver. Its status is "active" or "invited".
 type LeaverMembership struct {
 	NamedWorkspace
 	Roles  []string `json:"roles"`
 	Status string   `json:"status"`
 }
 
-// LeaverInvitation is one that a leaver made and that was not accepted.
+// LeaverInvitation is a pending invitation that a leaver sent.
 type LeaverInvitation struct {
 	NamedWorkspace
 	ID    string `json:"id"`
 	Email string `json:"email"`
 }
 
-// LeaverClient is a machine client whose secret a leaver was shown.
+// LeaverClient is a machine client whose secret was shown to a leaver.
 type LeaverClient struct {
 	NamedWorkspace
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// LeaverKey is an API key of a leaver that is good for workspaces of the organization only.
+// LeaverKey is an API key of a leaver that is valid only for workspaces of the organization.
 type LeaverKey struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-// What can wait for a leaver.
+// Kinds of tasks that can wait for a leaver.
 const (
-	TaskRequest  = "request"  // an approval that they asked for
+	TaskRequest  = "request"  // an approval that they requested
 	TaskDecision = "decision" // an approval that cannot be decided without them
 	TaskDraft    = "draft"    // a payout that they have not submitted
-	TaskClient   = "client"   // a machine client that they made
+	TaskClient   = "client"   // a machine client that they created
 )
 
-// LeaverTask is something that waits for a leaver, and who can take over.
+// LeaverTask is a task that waits for a leaver, with the people who can take it over.
 type LeaverTask struct {
 	NamedWorkspace
 	Kind string `json:"kind"`

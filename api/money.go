@@ -12,15 +12,14 @@ const (
 	ModeLive    = "live"
 )
 
-// The states of an account. A frozen one pays nothing; a closed one is at zero for ever.
+// The states of an account. A frozen account makes no payouts. A closed account is permanently at zero.
 const (
 	AccountActive = "active"
 	AccountFrozen = "frozen"
 	AccountClosed = "closed"
 )
 
-// The parts of an account's money: what it may spend, what is promised to payouts, and what a bank
-// has announced and not booked.
+// The buckets of an account: available to spend, reserved for payouts, and announced by a bank but not booked.
 const (
 	BucketAvailable = "available"
 	BucketReserved  = "reserved"
@@ -33,7 +32,7 @@ const (
 	DepositBooked  = "booked"
 )
 
-// Where a deposit comes from.
+// Sources of a deposit.
 const (
 	DepositFromBank       = "bank"
 	DepositFromOperator   = "operator"
@@ -48,13 +47,13 @@ type AccountCreate struct {
 	Mode        *string `json:"mode,omitzero"`
 }
 
-// AccountUpdate says what to change about an account.
+// AccountUpdate changes an account. Nil fields stay as they are.
 type AccountUpdate struct {
 	Name   *string `json:"name,omitzero"`
 	Status *string `json:"status,omitzero"`
 }
 
-// Account has money. Balances are integers of the minor unit.
+// Account holds money. Balances are integers in the minor unit.
 type Account struct {
 	ID               string `json:"id"`
 	WorkspaceID      string `json:"workspace_id"`
@@ -70,7 +69,7 @@ type Account struct {
 	UpdatedAt        int64  `json:"updated_at"`
 }
 
-// AccountBalances are the balances of an account at one moment. The total is the sum of the others.
+// AccountBalances are the balances of an account at one moment. Total is the sum of the others.
 type AccountBalances struct {
 	AccountID        string `json:"account_id"`
 	Currency         string `json:"currency"`
@@ -81,7 +80,7 @@ type AccountBalances struct {
 	AsOf             int64  `json:"as_of"`
 }
 
-// Posting is what a transaction did to a bucket of an account. Balance is that of the bucket after it.
+// Posting is the effect of a transaction on a bucket of an account. Balance is the balance of the bucket after it.
 type Posting struct {
 	ID            string `json:"id"`
 	AccountID     string `json:"account_id"`
@@ -104,7 +103,7 @@ type TransferCreate struct {
 	Description          *string `json:"description,omitzero"`
 }
 
-// Transfer is money that was moved between two accounts.
+// Transfer is a movement of money between two accounts.
 type Transfer struct {
 	ID                   string `json:"id"`
 	WorkspaceID          string `json:"workspace_id"`
@@ -117,7 +116,7 @@ type Transfer struct {
 	CreatedAt            int64  `json:"created_at"`
 }
 
-// Deposit is money that came in. Reference is the bank's own, or what an operator noted.
+// Deposit is incoming money. Reference is the bank's reference or an operator's note.
 type Deposit struct {
 	ID          string `json:"id"`
 	WorkspaceID string `json:"workspace_id"`
@@ -142,8 +141,7 @@ type AccountStatusDetails struct {
 	Status string `json:"status"`
 }
 
-// Decimals is how many digits of an amount stand after the point, by ISO 4217. It is two for a currency
-// that is not known.
+// Decimals returns the number of decimal places of a currency, by ISO 4217. It returns 2 for an unknown currency.
 func Decimals(currency string) int {
 	switch currency {
 	case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV", "XAF", "XOF", "XPF":
@@ -156,7 +154,7 @@ func Decimals(currency string) int {
 	return 2
 }
 
-// FormatAmount writes an amount of the minor unit for people, such as PHP 1,234.50 or JPY 1,234.
+// FormatAmount formats an amount in the minor unit for display, such as PHP 1,234.50 or JPY 1,234.
 func FormatAmount(amount int64, currency string) string {
 	digits, after := strconv.FormatInt(max(amount, -amount), 10), Decimals(currency)
 	for len(digits) <= after {
@@ -175,8 +173,7 @@ func FormatAmount(amount int64, currency string) string {
 	return currency + " " + whole + cents
 }
 
-// ParseAmount reads an amount as people write it, such as 1234.5 or 1,234.50, as a number of the
-// minor unit of a currency. It takes no more than 15 digits.
+// ParseAmount parses an amount such as 1234.5 or 1,234.50 into the minor unit of a currency. It accepts at most 15 digits.
 func ParseAmount(text, currency string) (int64, error) {
 	after := Decimals(currency)
 	errAmount := errors.New("must be a number with at most " + [...]string{"no", "one", "two", "three", "four"}[after] + " decimals")

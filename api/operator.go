@@ -1,13 +1,13 @@
 package api
 
-// What an operator can ask another one to confirm.
+// Kinds of operator requests that another operator has to confirm.
 const (
-	OpsDeposit = "deposit" // into a live account
-	OpsReset   = "reset"   // how a person signs in who may approve
-	OpsAppoint = "appoint" // an approver
+	OpsDeposit = "deposit" // to a live account
+	OpsReset   = "reset"   // of the sign-in of a person who may approve
+	OpsAppoint = "appoint" // of an approver
 )
 
-// OpsRequest is what an operator has asked for and another one has to confirm.
+// OpsRequest is a request of one operator that another has to confirm.
 type OpsRequest struct {
 	ID          string `json:"id"`
 	Kind        string `json:"kind"`
@@ -15,9 +15,9 @@ type OpsRequest struct {
 	RequestedBy string `json:"requested_by"`
 	CreatedAt   int64  `json:"created_at"`
 	ExpiresAt   int64  `json:"expires_at"`
-	// Digest covers everything that was shown. Send it back to confirm exactly that.
+	// Digest covers everything shown. Send it back to confirm exactly that.
 	Digest string `json:"digest"`
-	// Permission is what the caller needs to decide it.
+	// Permission is the permission that the caller needs to decide it.
 	Permission string `json:"permission"`
 }
 
@@ -26,7 +26,7 @@ type OpsApprove struct {
 	Digest string `json:"digest" required:"true"`
 }
 
-// OpsDecision is the answer to deciding a request: its state is "approved" or "rejected".
+// OpsDecision is the result of deciding a request. Its state is "approved" or "rejected".
 type OpsDecision struct {
 	ID    string `json:"id"`
 	State string `json:"state"`

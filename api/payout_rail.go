@@ -1,29 +1,29 @@
 package api
 
-// PayoutAttempt is one sending of a payout to its rail.
+// PayoutAttempt is one attempt to send a payout to its rail.
 type PayoutAttempt struct {
 	ID     string `json:"id"`
 	Number int64  `json:"number"`
-	// Submission is how often the attempt was handed to the rail. It rises when the rail has not received it,
-	// or when it is retried after people have found that it was not paid.
+	// Submission is the number of times the attempt was handed to the rail. It increases when the rail has not received it, or on a retry
+	// after a person found that it was not paid.
 	Submission int64 `json:"submission"`
 	// EndToEndID identifies the attempt at the rail and at both banks.
 	EndToEndID string `json:"end_to_end_id"`
 	// State is sending, accepted, unknown, completed, rejected or not_received.
 	State string `json:"state"`
-	// Reason and Message are the rail's own code and words, and Reference its id.
+	// Reason and Message are the rail's own code and message. Reference is the rail's id.
 	Reason     string `json:"reason,omitzero"`
 	Message    string `json:"message,omitzero"`
 	Reference  string `json:"reference,omitzero"`
 	CreatedAt  int64  `json:"created_at"`
 	AnsweredAt int64  `json:"answered_at,omitzero"`
-	// SettledAt is when a statement of the bank has shown it.
+	// SettledAt is when the payment appeared in a bank statement.
 	SettledAt int64 `json:"settled_at,omitzero"`
-	// Resolved is what people have found out about its newest submission: ResolvePaid or ResolveNotPaid.
+	// Resolved is the resolution of the newest submission: ResolvePaid or ResolveNotPaid.
 	Resolved string `json:"resolved,omitzero"`
 }
 
-// PayoutReceipt says that a payout has arrived.
+// PayoutReceipt confirms that a payout has arrived.
 type PayoutReceipt struct {
 	PayoutID        string `json:"payout_id"`
 	WorkspaceID     string `json:"workspace_id"`
@@ -35,7 +35,7 @@ type PayoutReceipt struct {
 	ExternalID      string `json:"external_id,omitzero"`
 	Description     string `json:"description,omitzero"`
 	SettlementRail  string `json:"settlement_rail"`
-	// SettlementAccount is the account that was paid. Its number is masked.
+	// SettlementAccount is the account that was paid, with its number masked.
 	SettlementAccount SettlementAccount `json:"settlement_account"`
 	BankName          string            `json:"bank_name"`
 	EndToEndID        string            `json:"end_to_end_id"`
@@ -44,7 +44,7 @@ type PayoutReceipt struct {
 	CompletedAt       int64             `json:"completed_at"`
 }
 
-// ReceiptDetails are the details of the fault that the receipt of a failed payout is.
+// ReceiptDetails are the details of the error that is returned for the receipt of a failed payout.
 type ReceiptDetails struct {
 	FailureCode string `json:"failure_code"`
 	Reason      string `json:"reason,omitzero"`
@@ -58,19 +58,19 @@ const (
 	ServiceInstitution = "institution"
 )
 
-// ServiceHealth is how a rail, a connector or an institution is.
+// ServiceHealth is the health of a rail, a connector or an institution.
 type ServiceHealth struct {
 	ServiceName string `json:"service_name"`
 	Kind        string `json:"kind"`
 	Mode        string `json:"mode"`
 	Status      string `json:"status"` // up, degraded or down
 	Reason      string `json:"reason,omitzero"`
-	// Since is when the status was last changed, if it ever was.
+	// Since is when the status last changed, or 0 if it never did.
 	Since int64 `json:"since,omitzero"`
-	// NextWindow is when a rail sends next, if it does not always.
+	// NextWindow is when a rail sends next, if it does not send continuously.
 	NextWindow int64 `json:"next_window,omitzero"`
-	// QueueDepth is how many payouts wait to be sent, up to 10,000: of the sandbox, those of the
-	// workspaces that were asked for; of a live service, those of the whole server.
+	// QueueDepth is the number of payouts that wait to be sent, up to 10,000. For the sandbox it covers the requested workspaces, for a
+	// live service the whole server.
 	QueueDepth int64 `json:"queue_depth"`
 }
 
@@ -82,25 +82,25 @@ type Institution struct {
 	Rails []InstitutionRail `json:"rails"`
 }
 
-// InstitutionRail is a rail that reaches an institution, and the code that the institution has there.
+// InstitutionRail is a rail that reaches an institution, with the institution's code on that rail.
 type InstitutionRail struct {
 	Rail string `json:"rail"`
 	Code string `json:"code"`
 }
 
-// SimulatedDeposit puts money into an account of the sandbox.
+// SimulatedDeposit adds money to a sandbox account.
 type SimulatedDeposit struct {
 	AccountID   string  `json:"account_id" required:"true"`
 	AmountCents int64   `json:"amount_cents" required:"true"`
 	Reference   *string `json:"reference,omitzero"`
 }
 
-// SimulatedReason is for which reason of ISO 20022 the simulator rejects or returns a payment.
+// SimulatedReason is the ISO 20022 reason with which the simulator rejects or returns a payment.
 type SimulatedReason struct {
 	Reason *string `json:"reason,omitzero"`
 }
 
-// SimulatedService says how a rail or an institution is from now on in the sandbox of a workspace.
+// SimulatedService sets the state of a rail or an institution in the sandbox of a workspace.
 type SimulatedService struct {
 	WorkspaceID *string `json:"workspace_id,omitzero"`
 	Status      string  `json:"status" required:"true"`

@@ -3,15 +3,15 @@ package api
 // PayoutStopRequest stops sending the payouts of a workspace.
 type PayoutStopRequest struct {
 	Reason string  `json:"reason" required:"true"`
-	Mode   *string `json:"mode,omitzero"` // ModeSandbox or ModeLive; both unless given
+	Mode   *string `json:"mode,omitzero"` // ModeSandbox or ModeLive; both if omitted
 }
 
-// PayoutResumeRequest sends them again.
+// PayoutResumeRequest resumes sending the payouts of a workspace.
 type PayoutResumeRequest struct {
-	Mode *string `json:"mode,omitzero"` // ModeSandbox or ModeLive; both unless given
+	Mode *string `json:"mode,omitzero"` // ModeSandbox or ModeLive; both if omitted
 }
 
-// PayoutSending is whether the payouts of a workspace are sent, by mode.
+// PayoutSending reports, by mode, whether the payouts of a workspace are sent.
 type PayoutSending struct {
 	WorkspaceID string     `json:"workspace_id"`
 	Live        PayoutStop `json:"live"`
@@ -20,7 +20,7 @@ type PayoutSending struct {
 	ApprovalID string `json:"approval_id,omitzero"`
 }
 
-// PayoutStop is whether sending is stopped in a mode: since when, who stopped it last, and why.
+// PayoutStop reports whether sending is stopped in a mode: since when, who last stopped it, and why.
 type PayoutStop struct {
 	Stopped   bool   `json:"stopped"`
 	StoppedAt int64  `json:"stopped_at,omitzero"`

@@ -1,11 +1,10 @@
 package api
 
-// The bodies of requests. A pointer is nil where the caller leaves something out,
-// which differs from making it empty.
+// Request bodies. A nil pointer means that the caller omits the field, which differs from an empty value.
 
-// DeviceCodeCreate asks for a device code.
+// DeviceCodeCreate requests a device code.
 type DeviceCodeCreate struct {
-	Intent        *string `json:"intent,omitzero"` // shown to whoever approves
+	Intent        *string `json:"intent,omitzero"` // shown to the person who approves
 	CodeChallenge *string `json:"code_challenge,omitzero"`
 }
 
@@ -17,9 +16,9 @@ type APIKeyCreate struct {
 	ScopeRequest
 }
 
-// APIKeyRotate says how a key is replaced.
+// APIKeyRotate replaces a key.
 type APIKeyRotate struct {
-	GraceSeconds *int64 `json:"grace_seconds,omitzero"` // that the old key stays valid; a day if nil
+	GraceSeconds *int64 `json:"grace_seconds,omitzero"` // how long the old key stays valid; a day if nil
 }
 
 // OrganizationCreate describes a new organization.
@@ -28,13 +27,12 @@ type OrganizationCreate struct {
 	Slug *string `json:"slug,omitzero"` // derived from the name if nil
 }
 
-// SettingsUpdate says what to change about an organization. Whatever is nil stays
-// as it is.
+// SettingsUpdate changes an organization. Nil fields stay as they are.
 type SettingsUpdate struct {
 	Name                *string `json:"name,omitzero"`
 	Slug                *string `json:"slug,omitzero"`
 	RequireSecondFactor *bool   `json:"require_second_factor,omitzero"`
-	AuditRetentionDays  *int64  `json:"audit_retention_days,omitzero"` // 0 for ever
+	AuditRetentionDays  *int64  `json:"audit_retention_days,omitzero"` // 0 to keep permanently
 }
 
 // WorkspaceCreate describes a new workspace.
@@ -44,28 +42,27 @@ type WorkspaceCreate struct {
 	Slug           *string `json:"slug,omitzero"` // derived from the name if nil
 }
 
-// WorkspaceUpdate says what to change about a workspace. Whatever is nil stays as
-// it is.
+// WorkspaceUpdate changes a workspace. Nil fields stay as they are.
 type WorkspaceUpdate struct {
 	Name *string `json:"name,omitzero"`
 	Slug *string `json:"slug,omitzero"`
-	// OnDuplicate is what is done with a new entry that may be a double, unless the request says
-	// it: OnDuplicateAllow, OnDuplicateWarn or OnDuplicateRefuse.
+	// OnDuplicate is how possible duplicates of a new entry are handled, unless the request sets it: OnDuplicateAllow, OnDuplicateWarn or
+	// OnDuplicateRefuse.
 	OnDuplicate *string `json:"on_duplicate,omitzero"`
 }
 
-// MemberAdd says who joins a workspace, and with which role.
+// MemberAdd adds a person to a workspace with a role.
 type MemberAdd struct {
 	Email string `json:"email" required:"true"`
 	Role  string `json:"role" required:"true"` // the key of a role
 }
 
-// OwnerAdd says who becomes an owner of an organization.
+// OwnerAdd adds an owner to an organization.
 type OwnerAdd struct {
 	UserID string `json:"user_id" required:"true"`
 }
 
-// RoleAssign gives a member one more role.
+// RoleAssign gives a member an additional role.
 type RoleAssign struct {
 	UserID string `json:"user_id" required:"true"`
 	Role   string `json:"role" required:"true"` // the key of a role
@@ -75,13 +72,11 @@ type RoleAssign struct {
 type RoleDefine struct {
 	Name  string  `json:"name" required:"true"`
 	Color *string `json:"color,omitzero"` // such as #0f766e; chosen by the server if nil
-	// Permissions are names such as ws.directory.read. Nobody can give what they do
-	// not hold.
+	// Permissions are names such as ws.directory.read. A caller can grant only permissions that they hold.
 	Permissions []string `json:"permissions" required:"true"`
 }
 
-// AppliesToAll is for tags that entries of any type may have. The others apply to
-// TypePerson or TypeOrganization.
+// AppliesToAll marks tags for entries of any type. Other tags apply to TypePerson or TypeOrganization.
 const AppliesToAll = "all"
 
 // TagCreate describes a new tag.
@@ -91,7 +86,7 @@ type TagCreate struct {
 	AppliesTo   *string `json:"applies_to,omitzero"` // AppliesToAll if nil
 }
 
-// TagUpdate says what to change about a tag. Whatever is nil stays as it is.
+// TagUpdate changes a tag. Nil fields stay as they are.
 type TagUpdate struct {
 	Name      *string `json:"name,omitzero"`
 	AppliesTo *string `json:"applies_to,omitzero"`
@@ -103,12 +98,12 @@ type ReceivingMethodCreate struct {
 	AccountName string `json:"account_name" required:"true"`
 	AccountID   string `json:"account_id" required:"true"`
 	IsDefault   bool   `json:"is_default,omitzero"`
-	// InstitutionCode is the code of the bank or wallet, which a rail pays by.
+	// InstitutionCode is the code of the bank or wallet. Rails need it to pay.
 	InstitutionCode *string `json:"institution_code,omitzero"`
 }
 
-// ReceivingMethodUpdate says what to change about a receiving method. Whatever is
-// nil stays as it is. A change of anything but IsDefault makes a successor, which is the answer.
+// ReceivingMethodUpdate changes a receiving method. Nil fields stay as they are. A change of anything except IsDefault creates a successor,
+// which is returned.
 type ReceivingMethodUpdate struct {
 	Provider        *string `json:"provider,omitzero"`
 	AccountName     *string `json:"account_name,omitzero"`

@@ -1,13 +1,12 @@
-// Package api holds the wire types: what the server answers, and what the client
-// package and the command line decode. It depends on no YAML parser; the contract
-// itself, with its parser, is package openapi.
+// Package api contains the types of requests and responses. The server, the client package and the command line share them. It depends on
+// no YAML parser; the OpenAPI document and its parser are in package openapi.
 package api
 
 import "encoding/json"
 
-// The wire types: what stands in `data` of an answer.
+// Response types: the `data` of a response.
 
-// DeviceCode is a login that a command line asked for.
+// DeviceCode is a login that a command line requested.
 type DeviceCode struct {
 	Code            string `json:"code"`
 	VerificationURL string `json:"verification_url"`
@@ -15,41 +14,41 @@ type DeviceCode struct {
 	Interval        int    `json:"interval"`
 }
 
-// Flat marks an answer whose fields stand beside the envelope's as well.
+// Flat marks a response whose fields are also beside those of the envelope.
 func (DeviceCode) Flat() {}
 
-// DeviceCodeStatus tells how a device login stands.
+// DeviceCodeStatus is the status of a device login.
 type DeviceCodeStatus struct {
 	Status string `json:"status"`
 	Token  string `json:"token,omitzero"`
 }
 
-// Flat marks an answer whose fields stand beside the envelope's as well.
+// Flat marks a response whose fields are also beside those of the envelope.
 func (DeviceCodeStatus) Flat() {}
 
-// DeviceDecision is the answer to approving or denying a device code.
+// DeviceDecision is the result of approving or denying a device code.
 type DeviceDecision struct {
 	Code   string `json:"code"`
 	Status string `json:"status"`
 }
 
-// Session is what a key exchange gives.
+// Session is the result of exchanging a key.
 type Session struct {
 	Token     string `json:"token"`
 	UserID    string `json:"user_id"`
 	ExpiresAt int64  `json:"expires_at"`
 }
 
-// ActorID is who logged in.
+// ActorID returns the id of the user who logged in.
 func (s Session) ActorID() string { return s.UserID }
 
-// Logout is the answer to ending one's session.
+// Logout is the result of ending one's session.
 type Logout struct {
 	SessionID string `json:"session_id"`
 	Revoked   bool   `json:"revoked"`
 }
 
-// User is whoever calls.
+// User is a person or a machine client, such as the caller.
 type User struct {
 	ID    string `json:"id"`
 	Email string `json:"email"`
@@ -59,7 +58,7 @@ type User struct {
 // Me is the user of a session.
 type Me struct {
 	User
-	Scope *Scope `json:"scope,omitzero"` // of a credential that is limited or does not administer
+	Scope *Scope `json:"scope,omitzero"` // set if the credential is limited or does not administer
 }
 
 // APIKey is a key without its secret.
@@ -85,46 +84,45 @@ type NewAPIKey struct {
 	Previous *PreviousAPIKey `json:"previous,omitzero"`
 }
 
-// PreviousAPIKey tells until when a rotated key stays good.
+// PreviousAPIKey reports how long a rotated key stays valid.
 type PreviousAPIKey struct {
 	ID        string `json:"id"`
 	ExpiresAt int64  `json:"expires_at"`
 }
 
-// Workspace is a tenant's room.
+// Workspace is a tenant's separate area, with its own directory, accounts and members.
 type Workspace struct {
 	ID             string `json:"id"`
 	Name           string `json:"name"`
 	Slug           string `json:"slug"`
 	OrganizationID string `json:"organization_id"`
-	// OnDuplicate is OnDuplicateWarn or OnDuplicateRefuse, or absent if doubles are allowed.
+	// OnDuplicate is OnDuplicateWarn or OnDuplicateRefuse. It is absent if duplicates are allowed.
 	OnDuplicate string `json:"on_duplicate,omitzero"`
 }
 
-// Member is somebody in a workspace, with the keys of their roles. Until they accept,
-// they are listed by the id of the invitation, without a name.
+// Member is a member of a workspace, with the keys of their roles. Until they accept, they are listed by the id of the invitation, without
+// a name.
 type Member struct {
 	ID     string   `json:"id"`
 	Name   string   `json:"name"`
 	Email  string   `json:"email"`
 	Roles  []string `json:"roles"`
 	Status string   `json:"status"`
-	// EmailProved says whether a person has shown that the address is theirs. It is nil for machine clients and before they accept.
+	// EmailProved reports whether a person has verified the email address. It is nil for machine clients, and before the person accepts.
 	EmailProved *bool `json:"email_proved,omitzero"`
 }
 
-// MemberAdded is the answer to adding a member.
+// MemberAdded is the result of adding a member.
 type MemberAdded struct {
 	WorkspaceID string `json:"workspace_id"`
 	Email       string `json:"email"`
 	Role        string `json:"role"`
-	UserID      string `json:"user_id"` // the id of the invitation, if they have to accept first
-	// InvitationURL is the link by which somebody who is invited accepts. It is shown here
-	// and never again, and only if the server sends no mail.
+	UserID      string `json:"user_id"` // the id of the invitation if they have to accept first
+	// InvitationURL is the link for accepting the invitation. It is returned only here, and only if the server sends no mail.
 	InvitationURL string `json:"invitation_url,omitzero"`
 }
 
-// Invitation is a workspace that the caller is invited to.
+// Invitation is an invitation of the caller to a workspace.
 type Invitation struct {
 	ID               string `json:"id"`
 	WorkspaceID      string `json:"workspace_id"`
@@ -137,24 +135,24 @@ type Invitation struct {
 	ExpiresAt        int64  `json:"expires_at"`
 }
 
-// InvitationDecision is the answer to accepting or declining an invitation.
+// InvitationDecision is the result of accepting or declining an invitation.
 type InvitationDecision struct {
 	ID          string `json:"id"`
 	WorkspaceID string `json:"workspace_id"`
 	Status      string `json:"status"` // accepted or declined
 }
 
-// MemberRemoved is the answer to removing a member.
+// MemberRemoved is the result of removing a member.
 type MemberRemoved struct {
 	WorkspaceID string `json:"workspace_id"`
 	UserID      string `json:"user_id"`
-	// ApprovalsWaiting is how many approvals no one who is left could decide.
+	// ApprovalsWaiting is the number of pending approvals that no remaining member can decide.
 	ApprovalsWaiting int `json:"approvals_waiting,omitzero"`
 }
 
 // Role is a named set of permissions.
 type Role struct {
-	ID          string   `json:"id,omitzero"` // the key, where a role was just defined
+	ID          string   `json:"id,omitzero"` // the key; set in the result of defining a role
 	Key         string   `json:"key"`
 	Name        string   `json:"name"`
 	Color       string   `json:"color"`
@@ -162,40 +160,39 @@ type Role struct {
 	BuiltIn     bool     `json:"built_in"`
 }
 
-// RoleAssignment is the answer to giving or taking a role.
+// RoleAssignment is the result of assigning or removing a role.
 type RoleAssignment struct {
 	WorkspaceID string `json:"workspace_id"`
 	UserID      string `json:"user_id"`
 	Role        string `json:"role"`
-	// ApprovalsWaiting is how many approvals no one who is left could decide, after a role was removed.
+	// ApprovalsWaiting is the number of pending approvals that no remaining member can decide after a role is removed.
 	ApprovalsWaiting int `json:"approvals_waiting,omitzero"`
 }
 
-// RoleDeleted is the answer to deleting a role.
+// RoleDeleted is the result of deleting a role.
 type RoleDeleted struct {
 	WorkspaceID string `json:"workspace_id"`
 	Role        string `json:"role"`
 	Deleted     bool   `json:"deleted"`
 }
 
-// MachineClient is an account of a program in a workspace, without its secret.
+// MachineClient is the identity of a program in a workspace, without its secret.
 type MachineClient struct {
 	ID    string   `json:"id"`
 	Name  string   `json:"name"`
 	Roles []string `json:"roles"`
-	// Permissions are what it holds: what its roles allow within its scope, without what no
-	// machine client can hold.
+	// Permissions are its effective permissions: those of its roles within its scope, except those that no machine client can hold.
 	Permissions []string `json:"permissions"`
-	// WorkspaceIDs, Mode and Administer are the rest of its scope, as in Scope.
+	// WorkspaceIDs, Mode and Administer are the rest of its scope: see Scope.
 	WorkspaceIDs []string `json:"workspace_ids,omitzero"`
 	Mode         string   `json:"mode"`
 	Administer   bool     `json:"administer"`
 	CreatedAt    int64    `json:"created_at"`
 	LastUsedAt   int64    `json:"last_used_at,omitzero"`
-	// SecretSeenBy is who was shown its present secret: who created it, or gave it a new
-	// secret last. It is nil where that was an operator.
+	// SecretSeenBy is the person who was shown its present secret, when they created the client or last rotated it. It is nil if that was
+	// an operator.
 	SecretSeenBy *User `json:"secret_seen_by,omitzero"`
-	// SecretEnded means that the client has no secret, because the person who knew it has left: rotate the client to give it one.
+	// SecretEnded means that the client has no secret, because the person who knew it has left. Rotate the client to give it one.
 	SecretEnded bool `json:"secret_ended,omitzero"`
 }
 
@@ -206,32 +203,31 @@ type NewMachineClient struct {
 	Secret string `json:"secret"`
 }
 
-// Organization is the owner of workspaces; its settings look the same.
+// Organization owns workspaces. Its settings have the same form.
 type Organization struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	Slug string `json:"slug"`
-	// RequireSecondFactor means that its people must sign in with a second factor.
+	// RequireSecondFactor means that the people of the organization must sign in with a second factor.
 	RequireSecondFactor bool `json:"require_second_factor,omitzero"`
-	// AuditRetentionDays is after how many days what is personal in its audit log is erased, 0
-	// for never.
+	// AuditRetentionDays is the number of days after which personal data in its audit log is erased, or 0 for never.
 	AuditRetentionDays int64 `json:"audit_retention_days,omitzero"`
 }
 
-// Ownership is the answer to adding or removing an owner of an organization.
+// Ownership is the result of adding or removing an owner of an organization.
 type Ownership struct {
 	OrganizationID string `json:"organization_id"`
 	UserID         string `json:"user_id"`
 }
 
-// Tag is a word that entries can have.
+// Tag is a label that entries can have.
 type Tag struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
 	AppliesTo string `json:"applies_to"`
 }
 
-// ReceivingMethod is a way to be paid.
+// ReceivingMethod is a destination for payouts to an entry, such as a bank account.
 type ReceivingMethod struct {
 	ID          string `json:"id"`
 	Provider    string `json:"provider"`
@@ -241,34 +237,34 @@ type ReceivingMethod struct {
 	// Status is MethodPending, MethodActive, MethodRetired or MethodRejected.
 	Status          string `json:"status"`
 	InstitutionCode string `json:"institution_code,omitzero"`
-	Replaces        string `json:"replaces,omitzero"`    // the method that it succeeds
-	PayableAt       int64  `json:"payable_at,omitzero"`  // of an active one that cools
-	ApprovalID      string `json:"approval_id,omitzero"` // that it waits for
+	Replaces        string `json:"replaces,omitzero"`    // the method that it replaces
+	PayableAt       int64  `json:"payable_at,omitzero"`  // for an active method in its cooling period
+	ApprovalID      string `json:"approval_id,omitzero"` // the approval that it waits for
 }
 
-// Created is the answer to making or changing something.
+// Created is the result of creating or changing something.
 type Created struct {
 	ID string `json:"id"`
-	// Duplicates are entries of which a new entry may be a double, if the request asked for them.
+	// Duplicates lists possible duplicates of a new entry, if the request asked for them.
 	Duplicates []Duplicate `json:"duplicates,omitempty"`
-	// ApprovalID and PendingChange are set if a part of the change waits for a second person.
+	// ApprovalID and PendingChange are set if part of the change waits for a second person.
 	ApprovalID    string         `json:"approval_id,omitzero"`
 	PendingChange *PendingChange `json:"pending_change,omitzero"`
 }
 
-// Deleted is the answer to deleting something.
+// Deleted is the result of deleting something.
 type Deleted struct {
 	ID      string `json:"id"`
 	Deleted bool   `json:"deleted"`
 }
 
-// Revoked is the answer to revoking something.
+// Revoked is the result of revoking something.
 type Revoked struct {
 	ID      string `json:"id"`
 	Revoked bool   `json:"revoked"`
 }
 
-// Restored is the answer to restoring something.
+// Restored is the result of restoring something.
 type Restored struct {
 	ID       string `json:"id"`
 	Restored bool   `json:"restored"`
@@ -290,29 +286,29 @@ type AuditEntry struct {
 	ResourceID   string `json:"resource_id"`
 	RequestID    string `json:"request_id"`
 	IP           string `json:"ip"`
-	// Changes are what an update changed.
+	// Changes lists the fields that an update changed.
 	Changes []AuditChange `json:"changes,omitempty"`
-	Seq     int64         `json:"seq,omitzero"` // its place in the log of its workspace or organization; 0 until it has one
+	Seq     int64         `json:"seq,omitzero"` // its position in the log of its workspace or organization; 0 until it has one
 	// Erased means that the names, the addresses, the description and the changes were removed.
 	Erased bool `json:"erased,omitzero"`
 }
 
-// AuditChange is a field before and after an update, as JSON: null where there was, or is, nothing.
-// A long value is an object with its start, its length and its sha256.
+// AuditChange is a field before and after an update, as JSON. A null stands for no value. A long value is an object with its start, its
+// length and its sha256.
 type AuditChange struct {
 	Field  string          `json:"field"`
 	Before json.RawMessage `json:"before"`
 	After  json.RawMessage `json:"after"`
 }
 
-// CutValue stands for a value that is too long for a row of the audit log.
+// CutValue replaces a value that is too long for a row of the audit log.
 type CutValue struct {
 	Start  string `json:"start"`
 	Length int    `json:"length"` // in bytes
 	SHA256 string `json:"sha256"`
 }
 
-// Cut returns what stands for a value of an AuditChange, if it was too long.
+// Cut returns the replacement for a value of an AuditChange, if the value was too long.
 func (AuditChange) Cut(value json.RawMessage) (cut CutValue, ok bool) {
 	if len(value) == 0 || value[0] != '{' || len(SplitFields(value)) != 3 {
 		return cut, false
@@ -321,15 +317,14 @@ func (AuditChange) Cut(value json.RawMessage) (cut CutValue, ok bool) {
 	return cut, err == nil && cut.Length > 0 && cut.SHA256 != ""
 }
 
-// AuditFeed holds rows of the audit log, oldest first. After is the place to go on from.
+// AuditFeed contains rows of the audit log, oldest first. After is the position to continue from.
 type AuditFeed struct {
 	Entries []AuditEntry `json:"entries"`
 	After   int64        `json:"after"`
 	HasMore bool         `json:"has_more"`
 }
 
-// OutcomeDetails are the details of an error after which it is unknown whether the request was
-// carried out.
+// OutcomeDetails are the details of an error that leaves it unknown whether the request was carried out.
 type OutcomeDetails struct {
 	Outcome string `json:"outcome"`
 }

@@ -20,8 +20,8 @@ const (
 	OutcomeFailure = "failure"
 )
 
-// AuditListParams select rows of the audit log. Either WorkspaceID or OrganizationID is
-// required; the latter selects what belongs to no workspace.
+// AuditListParams select rows of the audit log. Set either WorkspaceID or OrganizationID. OrganizationID selects the rows that belong to no
+// workspace.
 type AuditListParams struct {
 	WorkspaceID    string
 	OrganizationID string
@@ -29,11 +29,11 @@ type AuditListParams struct {
 	Action         string // such as directory.entry.created
 	ResourceType   string // such as directory_entry
 	ResourceID     string
-	EntryID        string    // a directory entry, of which the rows are the history; its receiving methods' included
-	KeyID          string    // an API key: what was done with it, with keys that were made with it, and with their successors
+	EntryID        string    // a directory entry, for its history, including that of its receiving methods
+	KeyID          string    // an API key, for actions with it, with keys created with it, and with their successors
 	Outcome        string    // OutcomeSuccess, OutcomeDenied or OutcomeFailure
 	From, To       time.Time // zero for no bound
-	Limit          int       // of a page, 1 to 100
+	Limit          int       // page size, 1 to 100
 	Cursor         string
 }
 
@@ -48,7 +48,7 @@ func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[Audit
 	return list[AuditEntry](ctx, s.c, p.query(), "/audit")
 }
 
-// Get reads one row. Of the parameters only WorkspaceID or OrganizationID counts.
+// Get reads one row. Of the parameters, only WorkspaceID and OrganizationID apply.
 func (s *AuditService) Get(ctx context.Context, p AuditListParams, id string) (*AuditEntry, error) {
 	path, err := route("/audit", id)
 	if err != nil {
@@ -58,9 +58,8 @@ func (s *AuditService) Get(ctx context.Context, p AuditListParams, id string) (*
 	return fetch[AuditEntry](ctx, s.c, &call{method: http.MethodGet, path: path, query: url.Values(q)})
 }
 
-// Feed reads rows of the log after a place, oldest first. If there are none, the server waits
-// for them, half a minute at most. Cursor does not count, and Limit may be up to 1000. Ask again
-// with the After of the answer to see every row once.
+// Feed reads rows of the log after a position, oldest first. If there are none, the server waits for them, for at most half a minute.
+// Cursor does not apply, and Limit may be up to 1000. To see every row once, call Feed again with the After of the result.
 func (s *AuditService) Feed(ctx context.Context, p AuditListParams, after int64, wait time.Duration) (*AuditFeed, error) {
 	p.Cursor = ""
 	q := p.query().text("after", strconv.FormatInt(after, 10)).text("wait", strconv.Itoa(int(wait.Seconds())))
@@ -70,29 +69,28 @@ func (s *AuditService) Feed(ctx context.Context, p AuditListParams, after int64,
 // The formats of an export of the audit log.
 const (
 	ExportCSV    = "csv"
-	ExportRawCSV = "csv-raw" // for machines: without the ' before what a spreadsheet would run
+	ExportRawCSV = "csv-raw" // for programs: does not put ' before values that a spreadsheet would run
 	ExportNDJSON = "ndjson"
 )
 
-// Export writes the rows that match, newest first, as a file in a format. Limit and Cursor
-// do not count. The file is complete unless there is an error; it is written while it
-// arrives, so it may be of any length, and the timeout counts anew for each part of it.
-// The export itself is recorded in the log.
+// Export writes the matching rows, newest first, as a file in a format. Limit and Cursor do not apply. The rows are streamed, so the file
+// may have any length, and the timeout restarts with each part. The file is complete only if there is no error. The export itself is
+// recorded in the log.
 func (s *AuditService) Export(ctx context.Context, p AuditListParams, format string, w io.Writer) error {
 	p.Limit, p.Cursor = 0, ""
 	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/export", query: url.Values(p.query().text("format", format)), file: w})
 	return err
 }
 
-// Proof returns what shows to somebody who has the public key of the log that a row is in it.
-// since is the size of an older checkpoint that the proof leads on from, or 0.
+// Proof returns a proof that a row is in the log, for anyone who has the public key of the log. since is the size of an older checkpoint
+// that the proof extends, or 0.
 func (s *AuditService) Proof(ctx context.Context, p AuditListParams, id string, since int64) (*AuditProof, error) {
 	return fetch[AuditProof](ctx, s.c, &call{method: http.MethodGet, path: "/audit/" + url.PathEscape(id) + "/proof", query: p.proof(since)})
 }
 
-// ProofFile writes the whole log of a workspace or an organization with its proof, which `bursar
-// audit verify` reads. Of the parameters, only those two count. since is the size of an older
-// checkpoint that the proof leads on from, or 0. The export itself is recorded in the log.
+// ProofFile writes the whole log of a workspace or an organization with its proof. `bursar audit verify` reads the file. Of the parameters,
+// only WorkspaceID and OrganizationID apply. since is the size of an older checkpoint that the proof extends, or 0. The export itself is
+// recorded in the log.
 func (s *AuditService) ProofFile(ctx context.Context, p AuditListParams, since int64, w io.Writer) error {
 	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/proof", query: p.proof(since), file: w})
 	return err

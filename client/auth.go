@@ -9,17 +9,16 @@ import (
 	"bursar/api"
 )
 
-// AuthService is about the caller: sessions, device logins and activity.
+// AuthService manages the caller's sessions and device logins, and reads their activity.
 type AuthService struct{ c *Client }
 
-// Me returns the user that the client is signed in as, and the scope of a credential that is limited or does not administer.
+// Me returns the user that the client is signed in as. It includes the scope of a credential that is limited or does not administer.
 func (s *AuthService) Me(ctx context.Context) (*Me, error) {
 	return read[Me](ctx, s.c, "/auth/me")
 }
 
-// Activity reads one page of the caller's own rows of the audit log that belong to no
-// workspace, such as sign-ins and changes of API keys, newest first. A page has 25 rows
-// unless p says otherwise.
+// Activity reads one page of the caller's own audit rows that belong to no workspace, newest first. Examples are sign-ins and changes of
+// API keys. A page has 25 rows unless p sets a limit.
 func (s *AuthService) Activity(ctx context.Context, p ListParams) (*Page[AuditEntry], error) {
 	return list[AuditEntry](ctx, s.c, p.query(), "/auth/activity")
 }
@@ -31,9 +30,8 @@ func (s *AuthService) AllActivity(ctx context.Context, p ListParams) iter.Seq2[A
 	})
 }
 
-// Exchange signs in now and uses the new session from then on. A client signs in by
-// itself, so this is needed only to check the credential or to learn when the session
-// ends.
+// Exchange signs in at once and uses the new session from then on. A client signs in automatically, so call it only to check the credential
+// or to learn when the session ends.
 func (s *AuthService) Exchange(ctx context.Context) (*Session, error) {
 	if s.c.session.exchange == nil {
 		return nil, errors.New("bursar: there is nothing to exchange: use WithAPIKey or WithClientSecret")
@@ -46,8 +44,7 @@ func (s *AuthService) Exchange(ctx context.Context) (*Session, error) {
 	return &copied, nil
 }
 
-// Logout ends the session. A client with a credential signs in again when it is next
-// used.
+// Logout ends the session. A client with a credential signs in again on its next call.
 func (s *AuthService) Logout(ctx context.Context) (*Logout, error) {
 	op := &call{method: http.MethodPost, path: "/auth/logout", final: true}
 	token, err := s.c.session.get(ctx)
@@ -56,7 +53,7 @@ func (s *AuthService) Logout(ctx context.Context) (*Logout, error) {
 	}
 	response, attempts, err := s.c.send(ctx, op)
 	if IsUnauthorized(err) && attempts > 1 {
-		// An earlier attempt has ended the session, and its answer was lost.
+		// An earlier attempt has ended the session, and its response was lost.
 		s.c.session.drop(token)
 		return &Logout{Revoked: true}, nil
 	}

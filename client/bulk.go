@@ -5,23 +5,23 @@ import (
 	"net/http"
 )
 
-// Bulk makes one change to many entries. If there are more than a thousand, it is not ended
-// yet: ask for it by GetBulk.
+// Bulk makes one change to many entries. A change of more than a thousand entries continues after Bulk returns. Poll GetBulk until it has
+// ended.
 func (s *DirectoryService) Bulk(ctx context.Context, p BulkParams) (*Bulk, error) {
 	return change[Bulk](ctx, s.c, http.MethodPost, p, "/directory/bulk")
 }
 
-// GetBulk reads how a bulk stands.
+// GetBulk reads the state of a bulk change.
 func (s *DirectoryService) GetBulk(ctx context.Context, id string) (*Bulk, error) {
 	return read[Bulk](ctx, s.c, "/directory/bulk", id)
 }
 
-// CancelBulk ends a bulk. What it has changed stays.
+// CancelBulk cancels a bulk change. Changes already made stay.
 func (s *DirectoryService) CancelBulk(ctx context.Context, id string) (*Bulk, error) {
 	return change[Bulk](ctx, s.c, http.MethodPost, nil, "/directory/bulk", id, "cancel")
 }
 
-// UndoBulk undoes what a bulk has changed, by another bulk.
+// UndoBulk undoes a bulk change with another one.
 func (s *DirectoryService) UndoBulk(ctx context.Context, id string) (*Bulk, error) {
 	return change[Bulk](ctx, s.c, http.MethodPost, nil, "/directory/bulk", id, "undo")
 }

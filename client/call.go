@@ -16,21 +16,21 @@ import (
 	"bursar/api"
 )
 
-// call is one operation, however many attempts it takes.
+// call is one operation, with all of its attempts.
 type call struct {
 	method string
 	path   string // escaped, after /v1 or with /v2
 	query  url.Values
 	header http.Header
-	body   []byte        // nil if there is none
-	upload io.ReadSeeker // a body that is sent as it is, from its beginning in every attempt
+	body   []byte        // nil for no body
+	upload io.ReadSeeker // a body that is sent unchanged, from its start in every attempt
 
-	authorization string // instead of the session's
+	authorization string // used in place of the session's
 	open          bool   // sent without a session
-	once          bool   // may be repeated only if it was never sent
-	final         bool   // ends the session, so do not renew it for this call
+	once          bool   // retried only if it was never sent
+	final         bool   // ends the session, so it must not be renewed for this call
 
-	file  io.Writer // gets the answer while it arrives, if that is a success
+	file  io.Writer // receives the response as it arrives, on success
 	begun bool      // something may have been written to the file
 }
 
@@ -44,7 +44,7 @@ func route(first string, rest ...string) (string, error) {
 	var path strings.Builder
 	path.WriteString(first)
 	for _, segment := range rest {
-		// A proxy would resolve dots to another resource.
+		// A proxy would resolve dot segments to another resource.
 		if segment == "" || segment == "." || segment == ".." {
 			return "", fmt.Errorf("bursar: %q cannot be part of a path below %s: an id is missing", segment, first)
 		}
@@ -54,8 +54,7 @@ func route(first string, rest ...string) (string, error) {
 	return path.String(), nil
 }
 
-// encode returns bytes as they are and anything else as JSON. It runs once for a call, so
-// that a retry sends the same bytes.
+// encode returns bytes unchanged and anything else as JSON. It runs once per call, so that a retry sends the same bytes.
 func encode(body any) ([]byte, error) {
 	switch body := body.(type) {
 	case nil:
@@ -80,10 +79,9 @@ func encode(body any) ([]byte, error) {
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey returns a context with which a change happens at most once for the
-// key, which is 1 to 255 visible ASCII characters. For 24 hours, the same call with the
-// same key returns the first answer, from any process; a different call with the key is
-// refused as [CodeIdempotencyConflict]. Without this, each call has a key of its own.
+// WithIdempotencyKey returns a context that sets the idempotency key of a change. The change then happens at most once. The key is 1 to 255
+// visible ASCII characters. For 24 hours, the same call with the same key returns the first response, from any process. A different call
+// with the key is refused with [CodeIdempotencyConflict]. Without this, each call has a key of its own.
 //
 //	ctx := client.WithIdempotencyKey(ctx, "import-2026-05-line-17")
 //	created, err := c.Directory.Create(ctx, …)
@@ -104,7 +102,7 @@ func idempotencyKeyOf(ctx context.Context) (string, error) {
 	return key, nil
 }
 
-// visible says whether a text can be sent in a header.
+// visible reports whether a text can be sent in a header.
 func visible(text string) bool {
 	return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
@@ -170,8 +168,7 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 	return request, nil
 }
 
-// shown returns a path that logs and errors may show: without a device code, which is a
-// secret, and without the query, which may have what somebody searched for.
+// shown returns a path for logs and errors. It omits device codes, which are secret, and the query, which may contain search terms.
 func shown(path string) string {
 	const codes = "/auth/device-code/"
 	path, _, _ = strings.Cut(path, "?")
@@ -185,7 +182,7 @@ func shown(path string) string {
 	return versioned(path)
 }
 
-// versioned adds the version to a path that does not name another.
+// versioned adds the version to a path that has none.
 func versioned(path string) string {
 	if strings.HasPrefix(path, moneyVersion+"/") {
 		return path

@@ -11,58 +11,58 @@ import (
 	"time"
 )
 
-// Client talks to one Bursar server. Create it with [New]. It is safe for concurrent use.
+// Client is a client of one Bursar server. Create it with [New]. It is safe for concurrent use.
 type Client struct {
-	// Auth is about the caller: sessions, device logins and activity.
+	// Auth manages the caller's sessions and device logins, and reads their activity.
 	Auth *AuthService
-	// Keys are the API keys of the caller.
+	// Keys manages the API keys of the caller.
 	Keys *KeyService
-	// Directory holds the people and organizations of a workspace.
+	// Directory manages the people and organizations of a workspace.
 	Directory *DirectoryService
-	// Tags group the entries of a directory.
+	// Tags manages the tags of a directory.
 	Tags *TagService
-	// ReceivingMethods are the accounts where an entry receives money.
+	// ReceivingMethods manages the accounts where an entry receives money.
 	ReceivingMethods *ReceivingMethodService
-	// Approvals are what one person asks for and another one allows.
+	// Approvals decides changes that other people have requested.
 	Approvals *ApprovalService
-	// Accounts have the money of a workspace.
+	// Accounts manages the accounts of a workspace and their money.
 	Accounts *AccountService
-	// Payouts take money of accounts to payees.
+	// Payouts pays people and organizations from accounts.
 	Payouts *PayoutService
-	// ApprovalRules say how many people have to approve payouts, and PayoutLimits how much may be paid.
+	// ApprovalRules sets how many people have to approve payouts. PayoutLimits sets how much may be paid.
 	ApprovalRules *ApprovalRuleService
 	PayoutLimits  *PayoutLimitService
-	// Rails carry payouts to institutions.
+	// Rails reads the rails, the institutions that they reach, and their health.
 	Rails *RailService
-	// Sandbox drives the simulated rails.
+	// Sandbox controls the simulated rails.
 	Sandbox *SandboxService
-	// Workspaces hold directories, members and roles.
+	// Workspaces manages workspaces, which hold directories, members and roles.
 	Workspaces *WorkspaceService
-	// Members are the people in a workspace.
+	// Members manages the people in a workspace.
 	Members *MemberService
-	// Invitations are the workspaces that the caller may join.
+	// Invitations accepts or declines the caller's invitations to workspaces.
 	Invitations *InvitationService
-	// Roles say what members may do.
+	// Roles manages what members may do.
 	Roles *RoleService
-	// MachineClients are the accounts of programs in a workspace.
+	// MachineClients manages the identities of programs in a workspace.
 	MachineClients *MachineClientService
-	// Operators operate the store.
+	// Operators decides requests of the operators of the store.
 	Operators *OperatorService
-	// Organizations own workspaces.
+	// Organizations manages organizations, which own workspaces.
 	Organizations *OrganizationService
-	// Audit is the log of who did what.
+	// Audit reads the audit log.
 	Audit *AuditService
 
-	base    *url.URL // without the version
+	base    *url.URL // without the version in the path
 	http    *http.Client
 	agent   string
-	timeout time.Duration // of an attempt, 0 if the http.Client has its own
+	timeout time.Duration // of one attempt; 0 if the http.Client has its own
 	retries retryPolicy
 	log     *slog.Logger
 	session *session
 }
 
-// version is the first segment of every path, except of those about money.
+// version is the first segment of every path, except those about money.
 const (
 	version      = "/v1"
 	moneyVersion = "/v2"
@@ -71,9 +71,8 @@ const (
 // defaultTimeout bounds an attempt, unless the http.Client has a timeout.
 const defaultTimeout = 30 * time.Second
 
-// New returns a client of the server at baseURL, such as https://bursar.example, with or
-// without /v1 at the end. It does not connect yet. Without a credential only operations
-// that need no session work, such as a device login.
+// New returns a client of the server at baseURL, such as https://bursar.example, with or without /v1 at the end. It does not connect.
+// Without a credential, only operations that need no session work, such as a device login.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	base, err := parseBase(baseURL)
 	if err != nil {
@@ -124,10 +123,10 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 // BaseURL returns the address of the server, without the version.
 func (c *Client) BaseURL() string { return c.base.String() }
 
-// String names the server and tells no secret.
+// String returns the address of the server, without any secret.
 func (c *Client) String() string { return "bursar client of " + c.base.String() }
 
-// GoString names the server and tells no secret.
+// GoString returns the address of the server, without any secret.
 func (c *Client) GoString() string { return c.String() }
 
 func parseBase(text string) (*url.URL, error) {

@@ -12,25 +12,23 @@ import (
 
 // The states of a device login.
 const (
-	DevicePending  = "pending"  // not decided yet: poll again after the interval
-	DeviceApproved = "approved" // with the token, unless the verifier is missing
-	DeviceConsumed = "consumed" // the token has been handed out
-	DeviceDenied   = "denied"   // refused
-	DeviceExpired  = "expired"  // not decided in time
+	DevicePending  = "pending"  // waits for approval; poll again after the interval
+	DeviceApproved = "approved" // has the token, unless the verifier is missing
+	DeviceConsumed = "consumed" // the token has been issued
+	DeviceDenied   = "denied"   // denied
+	DeviceExpired  = "expired"  // expired before approval
 )
 
-// NewCodeVerifier returns a secret that binds a device login to this process, and its
-// challenge. Pass the challenge to [AuthService.DeviceCode] and the verifier to
-// [AuthService.PollDeviceCode].
+// NewCodeVerifier returns a secret that binds a device login to this process, and the challenge of that secret. Pass the challenge to
+// [AuthService.DeviceCode] and the verifier to [AuthService.PollDeviceCode].
 func NewCodeVerifier() (verifier, challenge string) {
 	verifier = rand.Text() + rand.Text()
 	sum := sha256.Sum256([]byte(verifier))
 	return verifier, base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// DeviceCode begins a sign-in that a person completes in a browser: show them the code
-// and the address, then poll. The person who approves sees the intent. Intent and
-// challenge may be empty. No credential is needed.
+// DeviceCode starts a sign-in that a person completes in a browser. Show them the code and the address, then poll. The person who approves
+// sees the intent. Intent and challenge may be empty. No credential is needed.
 func (s *AuthService) DeviceCode(ctx context.Context, intent, challenge string) (*DeviceCode, error) {
 	var ask api.DeviceCodeCreate
 	if intent != "" {
@@ -63,12 +61,12 @@ func (s *AuthService) PollDeviceCode(ctx context.Context, code, verifier string)
 	return fetch[DeviceCodeStatus](ctx, s.c, op)
 }
 
-// ApproveDevice lets the device that shows the code sign in as the caller.
+// ApproveDevice lets the device with the code sign in as the caller.
 func (s *AuthService) ApproveDevice(ctx context.Context, code string) (*DeviceDecision, error) {
 	return change[DeviceDecision](ctx, s.c, http.MethodPost, nil, "/auth/device-code", code, "approve")
 }
 
-// DenyDevice refuses the device that shows the code.
+// DenyDevice denies the device with the code.
 func (s *AuthService) DenyDevice(ctx context.Context, code string) (*DeviceDecision, error) {
 	return change[DeviceDecision](ctx, s.c, http.MethodPost, nil, "/auth/device-code", code, "deny")
 }

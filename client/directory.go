@@ -15,10 +15,10 @@ type DirectoryListParams struct {
 	Type        string // TypePerson or TypeOrganization
 	Status      string // StatusActive or StatusInactive
 	Tag         string // the id or the name of a tag
-	Query       string // the beginnings of words of the label and the fields
+	Query       string // prefixes of words in the label and the fields
 	ExternalID  string // the id in another system
-	Sort        string // created, updated or label, from the end with a minus; empty is -created
-	Limit       int    // of a page, 1 to 100
+	Sort        string // created, updated or label, with a minus for descending; empty is -created
+	Limit       int    // page size, 1 to 100
 	Cursor      string
 }
 
@@ -32,8 +32,7 @@ func (p DirectoryListParams) query() query {
 		text("status", p.Status).text("tag", p.Tag).text("q", p.Query).text("external_id", p.ExternalID).text("sort", p.Sort)
 }
 
-// All iterates over a directory, newest first. Entries that are added or deleted meanwhile
-// neither repeat nor hide others.
+// All iterates over a directory, newest first. Concurrent additions and deletions cause no repeated or missing entries.
 func (s *DirectoryService) All(ctx context.Context, p DirectoryListParams) iter.Seq2[EntrySummary, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[EntrySummary], error) {
 		page := p
@@ -42,7 +41,7 @@ func (s *DirectoryService) All(ctx context.Context, p DirectoryListParams) iter.
 	})
 }
 
-// Get reads an entry in full.
+// Get reads an entry with all details.
 func (s *DirectoryService) Get(ctx context.Context, id string) (*Entry, error) {
 	return read[Entry](ctx, s.c, "/directory", id)
 }
@@ -62,7 +61,7 @@ func (s *DirectoryService) Delete(ctx context.Context, id string) (*Deleted, err
 	return change[Deleted](ctx, s.c, http.MethodDelete, nil, "/directory", id)
 }
 
-// Restore brings a deleted entry back.
+// Restore restores a deleted entry.
 func (s *DirectoryService) Restore(ctx context.Context, id string) (*Restored, error) {
 	return change[Restored](ctx, s.c, http.MethodPost, nil, "/directory", id, "restore")
 }

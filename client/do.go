@@ -9,14 +9,12 @@ import (
 	"strings"
 )
 
-// Do calls any path of the API as the other methods do: it signs in, sends an idempotency
-// key with every change, and retries what is safe to retry. The path may have a query and
-// may begin with /v1, or with /v2 for what is there.
+// Do calls any path of the API. Like the other methods, it signs in, sends an idempotency key with every change, and retries what is safe
+// to retry. The path may have a query and may begin with /v1, or with /v2 for the paths there.
 //
-// A body that is nil, []byte, [json.RawMessage] or [io.Reader] is sent as it is, any other
-// as JSON. Unless it is nil, out gets the `data` of the answer; the Response has all of
-// it. A refusal is an [*Error], returned together with the Response; if there was no
-// answer, the Response is nil.
+// A body that is nil, []byte, [json.RawMessage] or [io.Reader] is sent unchanged, any other as JSON. Unless it is nil, out receives the
+// `data` of the response. The Response contains all of it. An error response is returned as an [*Error], together with the Response. If
+// there was no response, the Response is nil.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*Response, error) {
 	method = strings.ToUpper(method)
 	path = strings.TrimPrefix("/"+strings.TrimLeft(path, "/"), version+"/")
@@ -42,7 +40,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*R
 	return response, err
 }
 
-// envelope is the JSON object around the data of an answer.
+// envelope is the JSON object around the data of a response.
 type envelope struct {
 	Data    any    `json:"data"`
 	Cursor  string `json:"cursor"`
@@ -69,7 +67,7 @@ func fetch[T any](ctx context.Context, c *Client, op *call) (*T, error) {
 	return &data, nil
 }
 
-// read gets one resource.
+// read reads one resource.
 func read[T any](ctx context.Context, c *Client, first string, rest ...string) (*T, error) {
 	return change[T](ctx, c, http.MethodGet, nil, first, rest...)
 }

@@ -21,10 +21,10 @@ const (
 	CodeInvalidCredentials   = "INVALID_CREDENTIALS"    // the client id or secret is wrong
 	CodeForbidden            = "FORBIDDEN"              // see Error.Permission
 	CodeRecentLoginRequired  = "RECENT_LOGIN_REQUIRED"  // log in again, then repeat the request
-	CodeSecondPersonRequired = "SECOND_PERSON_REQUIRED" // another person has to approve it; the details have the approval's id
+	CodeSecondPersonRequired = "SECOND_PERSON_REQUIRED" // another person has to approve; the details have the approval's id
 	CodeSecondFactorRequired = "SECOND_FACTOR_REQUIRED" // log in with a second factor, then repeat the request
 	CodeEntryNotFound        = "NOT_FOUND"              // there is no such directory entry
-	CodeNotFound             = "RESOURCE_NOT_FOUND"     // there is no such resource of another kind
+	CodeNotFound             = "RESOURCE_NOT_FOUND"     // there is no such resource other than a directory entry
 	CodeMethodNotAllowed     = "METHOD_NOT_ALLOWED"     // the path has no such method
 	CodeIdempotencyConflict  = "IDEMPOTENCY_CONFLICT"   // the key was used for another request
 	CodeBodyTooLarge         = "BODY_TOO_LARGE"         // more than 1 MiB
@@ -35,37 +35,37 @@ const (
 	CodeSlugTaken            = "SLUG_TAKEN"             // the slug is in use
 	CodeRoleInUse            = "ROLE_IN_USE"            // members have the role
 	CodeNotPending           = "CODE_NOT_PENDING"       // the device code was decided or has expired
-	CodeTagExists            = "TAG_EXISTS"             // there is a tag of this name
+	CodeTagExists            = "TAG_EXISTS"             // a tag with this name exists
 	CodeTagInUse             = "TAG_IN_USE"             // entries of another type have the tag
 	CodeTooMany              = "TOO_MANY"               // the limit of this resource is reached
 	CodeAuditUnsigned        = "AUDIT_UNSIGNED"         // the server does not sign the audit log
 	CodeExternalIDTaken      = "EXTERNAL_ID_TAKEN"      // another entry has the external id
 	CodeApprovalDecided      = "APPROVAL_DECIDED"       // the approval is no longer pending
-	CodeApprovalChanged      = "APPROVAL_CHANGED"       // the approval is for something else than what was shown
-	CodeDuplicateEntry       = "DUPLICATE_ENTRY"        // the new entry may be a double of another, and those are refused
-	CodeEntryMerged          = "ENTRY_MERGED"           // the entry is a part of another one
+	CodeApprovalChanged      = "APPROVAL_CHANGED"       // the approval differs from what was shown
+	CodeDuplicateEntry       = "DUPLICATE_ENTRY"        // the new entry is a possible duplicate, and duplicates are refused
+	CodeEntryMerged          = "ENTRY_MERGED"           // the entry was merged into another one
 	CodeMergeChanged         = "MERGE_CHANGED"          // an entry was changed since the merge
 	CodeMergeFinal           = "MERGE_FINAL"            // the merge can no longer be undone
-	CodeImportNotHeld        = "IMPORT_NOT_HELD"        // the import was started, has ended or was given up
+	CodeImportNotHeld        = "IMPORT_NOT_HELD"        // the import was started, has ended or has expired
 	CodeInsufficientFunds    = "INSUFFICIENT_FUNDS"     // the available balance is too low
 	CodeAccountFrozen        = "ACCOUNT_FROZEN"         // the source account is frozen
-	CodeMethodNotPayable     = "METHOD_NOT_PAYABLE"     // the receiving method is not active or cools, or its payee is gone
-	CodePayoutState          = "PAYOUT_STATE"           // the payout is in another state than this needs
-	CodeScreeningDenied      = "SCREENING_DENIED"       // the screening of the operator refuses it
-	CodeAmountBelowMinimum   = "AMOUNT_BELOW_MINIMUM"   // the rail carries larger amounts alone
-	CodeAmountAboveMaximum   = "AMOUNT_ABOVE_MAXIMUM"   // the rail carries smaller amounts alone
-	CodeInvalidAccount       = "INVALID_ACCOUNT"        // the payee's account number cannot be one
+	CodeMethodNotPayable     = "METHOD_NOT_PAYABLE"     // the receiving method is inactive or cooling, or its payee no longer exists
+	CodePayoutState          = "PAYOUT_STATE"           // the state of the payout does not allow this
+	CodeScreeningDenied      = "SCREENING_DENIED"       // refused by the operator's screening
+	CodeAmountBelowMinimum   = "AMOUNT_BELOW_MINIMUM"   // the amount is below the minimum of the rail
+	CodeAmountAboveMaximum   = "AMOUNT_ABOVE_MAXIMUM"   // the amount is above the maximum of the rail
+	CodeInvalidAccount       = "INVALID_ACCOUNT"        // the payee's account number is invalid
 	CodeAccountClosed        = "ACCOUNT_CLOSED"         // the payee's account is closed
 	CodeInvalidInstitution   = "INVALID_INSTITUTION"    // the institution is unknown, or not on the rail
 	CodeBankUnavailable      = "BANK_UNAVAILABLE"       // the payee's institution is down
 	CodeRailUnavailable      = "RAIL_UNAVAILABLE"       // the rail is down
 	CodeProcessingFailed     = "PROCESSING_FAILED"      // the rail refused the payout
-	CodeLimitExceeded        = "LIMIT_EXCEEDED"         // the workspace does not allow as much
-	CodeAccountGuarded       = "ACCOUNT_GUARDED"        // the other account is guarded less than this one
-	CodeAccountNotEmpty      = "ACCOUNT_NOT_EMPTY"      // the account has money and cannot be closed
+	CodeLimitExceeded        = "LIMIT_EXCEEDED"         // the amount exceeds a limit of the workspace
+	CodeAccountGuarded       = "ACCOUNT_GUARDED"        // the other account has weaker protection than this one
+	CodeAccountNotEmpty      = "ACCOUNT_NOT_EMPTY"      // the account has money, so it cannot be closed
 )
 
-// Error is a refusal by the server.
+// Error is an error response of the server.
 type Error struct {
 	// Code is the machine-readable identifier, such as [CodeSlugTaken]. It is empty if the
 	// answer did not come from Bursar but, for example, from a proxy.
@@ -78,13 +78,13 @@ type Error struct {
 	Details json.RawMessage
 	// RequestID names the request in the server's log and in the audit log.
 	RequestID string
-	// RetryAfter is how long the server asks to wait, 0 if it does not say.
+	// RetryAfter is how long the server asks to wait, or 0 if it does not.
 	RetryAfter time.Duration
 
-	stillRunning bool // the first request with this idempotency key is
+	stillRunning bool // the first request with this idempotency key is still running
 }
 
-// FieldError is one problem of a request.
+// FieldError is one error in the parameters of a request.
 type FieldError struct {
 	Field      string `json:"field"`
 	Constraint string `json:"constraint"`
@@ -105,8 +105,7 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Fields lists all problems of a request that was refused as [CodeValidation]; it is empty
-// for other errors.
+// Fields lists all parameter errors of a request that was refused with [CodeValidation]. It is empty for other errors.
 func (e *Error) Fields() []FieldError {
 	var details struct {
 		Fields []FieldError `json:"fields"`
@@ -129,16 +128,16 @@ func (e *Error) Permission() string {
 	return details.Permission
 }
 
-// IsNotFound says whether a resource does not exist or the caller may not see it.
+// IsNotFound reports whether a resource does not exist or the caller may not see it.
 func IsNotFound(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
-// IsForbidden says whether a permission is missing.
+// IsForbidden reports whether a permission is missing.
 func IsForbidden(err error) bool { return hasStatus(err, http.StatusForbidden) }
 
-// IsUnauthorized says whether the credential is missing or no longer valid.
+// IsUnauthorized reports whether the credential is missing or no longer valid.
 func IsUnauthorized(err error) bool { return hasStatus(err, http.StatusUnauthorized) }
 
-// IsRateLimited says whether there were too many requests.
+// IsRateLimited reports whether there were too many requests.
 func IsRateLimited(err error) bool { return hasStatus(err, http.StatusTooManyRequests) }
 
 func hasStatus(err error, status int) bool {
@@ -146,7 +145,7 @@ func hasStatus(err error, status int) bool {
 	return errors.As(err, &refused) && refused.Status == status
 }
 
-// refusal returns the error of an answer, nil for a success.
+// refusal returns the error of a response, or nil for a success.
 func refusal(op *call, r *Response) error {
 	var body struct {
 		OK    bool `json:"ok"`
@@ -172,7 +171,7 @@ func refusal(op *call, r *Response) error {
 	return refused
 }
 
-// foreign describes an answer that did not come from Bursar.
+// foreign describes a response that did not come from Bursar.
 func foreign(r *Response) string {
 	if to, err := url.Parse(r.Header.Get("Location")); err == nil && to.Host != "" && r.Status >= 300 && r.Status < 400 {
 		return fmt.Sprintf("the server redirects to %s://%s, where the credential is not sent: check the base URL", to.Scheme, to.Host)

@@ -11,20 +11,20 @@ import (
 	"strconv"
 )
 
-// ImportParams say how a file is imported. Only WorkspaceID is required.
+// ImportParams set how a file is imported. Only WorkspaceID is required.
 type ImportParams struct {
 	WorkspaceID string
-	Format      string            // ExportCSV or ExportNDJSON; empty: by how the file begins
-	Mapping     map[string]string // the column that each header means; empty leaves it out
-	DefaultType string            // of new entries whose line has none
-	Match       string            // what makes a line an update: id, external_id, email, phone or account
+	Format      string            // ExportCSV or ExportNDJSON; detected if empty
+	Mapping     map[string]string // the column that each header means; an empty value omits the column
+	DefaultType string            // type of new entries whose line has none
+	Match       string            // what identifies an existing entry: id, external_id, email, phone or account
 	OnMatch     string            // update, skip or refuse
 	DryRun      bool
-	OnDuplicate string // allow, warn or refuse; empty: what the workspace does
-	Hold        bool   // the file waits for StartImport
-	Name        string // of the file, for lists of imports
-	Delimiter   string // of a CSV file; empty: by its header
-	Raw         bool   // nothing in a CSV file is escaped for spreadsheets
+	OnDuplicate string // allow, warn or refuse; the workspace's setting if empty
+	Hold        bool   // hold the file until StartImport
+	Name        string // file name, for lists of imports
+	Delimiter   string // delimiter of a CSV file; detected from the header if empty
+	Raw         bool   // the CSV file has no escapes for spreadsheets
 }
 
 func (p ImportParams) query() (query, error) {
@@ -49,9 +49,9 @@ func (p ImportParams) query() (query, error) {
 	return q, nil
 }
 
-// Import sends a file and returns its import, which the server carries out. The file is sent
-// again if the call has to be repeated; the timeout counts anew for each part of it. replayed says
-// that the same file was sent with the same idempotency key before: it is that import.
+// Import sends a file and returns its import, which the server runs. A retry sends the file again. The timeout restarts with each part of
+// the file. replayed reports that the same file was sent before with the same idempotency key. In that case, the earlier import is
+// returned.
 func (s *DirectoryService) Import(ctx context.Context, p ImportParams, file io.ReadSeeker) (started *Import, replayed bool, err error) {
 	q, err := p.query()
 	if err != nil {
@@ -67,17 +67,17 @@ func (s *DirectoryService) Import(ctx context.Context, p ImportParams, file io.R
 	return started, response.Header.Get("Idempotent-Replayed") == "true", err
 }
 
-// GetImport reads how an import stands.
+// GetImport reads the state of an import.
 func (s *DirectoryService) GetImport(ctx context.Context, id string) (*Import, error) {
 	return read[Import](ctx, s.c, "/directory/imports", id)
 }
 
-// StartImport starts the import of a file that was sent with Hold, or rehearses it.
+// StartImport starts the import of a file that was sent with Hold, or its dry run.
 func (s *DirectoryService) StartImport(ctx context.Context, id string, p ImportStart) (*Import, error) {
 	return change[Import](ctx, s.c, http.MethodPost, p, "/directory/imports", id, "start")
 }
 
-// CancelImport ends an import. What it has done stays.
+// CancelImport cancels an import. Changes already made stay.
 func (s *DirectoryService) CancelImport(ctx context.Context, id string) (*Import, error) {
 	return change[Import](ctx, s.c, http.MethodPost, nil, "/directory/imports", id, "cancel")
 }
@@ -94,12 +94,12 @@ func (s *DirectoryService) AllImports(ctx context.Context, workspaceID string, p
 	})
 }
 
-// RefusedLines writes the lines that an import refused, ready to be mended and imported.
+// RefusedLines writes the lines that an import refused, ready to be corrected and imported.
 func (s *DirectoryService) RefusedLines(ctx context.Context, id string, w io.Writer) error {
 	return s.download(ctx, w, "/directory/imports", id, "refused")
 }
 
-// ImportPlan writes what a rehearsal says of each line, as an [ImportLine] in JSON on each line.
+// ImportPlan writes the dry-run result of each line, as one [ImportLine] in JSON per line.
 func (s *DirectoryService) ImportPlan(ctx context.Context, id string, w io.Writer) error {
 	return s.download(ctx, w, "/directory/imports", id, "plan")
 }
@@ -112,19 +112,18 @@ func (s *DirectoryService) download(ctx context.Context, w io.Writer, first stri
 	return err
 }
 
-// DirectoryExportParams select entries and say how they are written. Limit and Cursor of the list
-// do not count.
+// DirectoryExportParams select the entries to export and their format. Limit and Cursor of the list do not apply.
 type DirectoryExportParams struct {
 	DirectoryListParams
 	Format    string // ExportCSV or ExportNDJSON
-	Fields    string // only these, separated by commas
+	Fields    string // comma-separated; only these
 	Delimiter string
 	Raw       bool
-	IDs       string // only the entries with these ids, 100 at most, separated by commas; nothing else selects then
+	IDs       string // comma-separated, 100 at most; other filters then do not apply
 }
 
-// Export writes the entries that match, newest first, as a file that Import takes. The file is
-// complete unless there is an error; it is written while it arrives.
+// Export writes the matching entries, newest first, as a file that Import accepts. The entries are streamed. The file is complete only if
+// there is no error.
 func (s *DirectoryService) Export(ctx context.Context, p DirectoryExportParams, w io.Writer) error {
 	p.Limit, p.Cursor = 0, ""
 	q := p.query().text("format", p.Format).text("fields", p.Fields).text("delimiter", p.Delimiter).text("ids", p.IDs)
@@ -135,7 +134,7 @@ func (s *DirectoryService) Export(ctx context.Context, p DirectoryExportParams, 
 	return err
 }
 
-// Batch creates and updates up to 1,000 entries, and tells what became of each.
+// Batch creates and updates up to 1,000 entries and returns the result of each.
 func (s *DirectoryService) Batch(ctx context.Context, b Batch) (*BatchResult, error) {
 	return change[BatchResult](ctx, s.c, http.MethodPost, b, "/directory/batch")
 }

@@ -15,15 +15,15 @@ type KeyService struct{ c *Client }
 // KeyCreateParams describe a new API key.
 type KeyCreateParams struct {
 	Name string
-	// ExpiresAt is when the key expires; never if it is zero.
+	// ExpiresAt is when the key expires. Zero means never.
 	ExpiresAt time.Time
-	// AllowedCIDRs are the networks that the key may be used from; any if there are none.
+	// AllowedCIDRs are the networks that the key may be used from. If it is empty, the key works from any network.
 	AllowedCIDRs []string
-	// Scope is what the key is limited to, and whether it administers.
+	// Scope limits the key, and sets whether it administers.
 	Scope ScopeParams
 }
 
-// KeyRotateParams say how a key is replaced.
+// KeyRotateParams set how a key is replaced.
 type KeyRotateParams struct {
 	// Grace is how long the old key stays valid: a day if it is nil, not at all if it is
 	// 0.
@@ -42,7 +42,7 @@ func (s *KeyService) All(ctx context.Context, p ListParams) iter.Seq2[APIKey, er
 	})
 }
 
-// Create creates a key. Only this answer has its secret.
+// Create creates a key. Only the result of Create contains its secret.
 func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey, error) {
 	body := api.APIKeyCreate{Name: p.Name, AllowedCIDRs: p.AllowedCIDRs, ScopeRequest: p.Scope}
 	if !p.ExpiresAt.IsZero() {
@@ -61,12 +61,12 @@ func (s *KeyService) Rotate(ctx context.Context, id string, p KeyRotateParams) (
 	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys", id, "rotate")
 }
 
-// Revoke revokes a key and ends the sessions that it began.
+// Revoke revokes a key and ends the sessions that it started.
 func (s *KeyService) Revoke(ctx context.Context, id string) (*Revoked, error) {
 	return change[Revoked](ctx, s.c, http.MethodDelete, nil, "/api-keys", id)
 }
 
-// RevokeCompromised revokes a key that someone else may have, and suspends the members, roles and machine clients that came through it.
+// RevokeCompromised revokes a key that someone else may have. It suspends the members, roles and machine clients that came through it.
 func (s *KeyService) RevokeCompromised(ctx context.Context, id string) (*CompromisedKey, error) {
 	return change[CompromisedKey](ctx, s.c, http.MethodPost, nil, "/api-keys", id, "compromised")
 }

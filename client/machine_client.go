@@ -21,8 +21,7 @@ func (s *MachineClientService) All(ctx context.Context, workspaceID string, p Li
 	})
 }
 
-// Rotate gives a machine client a new secret, which only this answer has. The old secret
-// and its sessions end at once.
+// Rotate gives a machine client a new secret, which only the result contains. The old secret and its sessions end at once.
 func (s *MachineClientService) Rotate(ctx context.Context, workspaceID, id string) (*NewMachineClient, error) {
 	return change[NewMachineClient](ctx, s.c, http.MethodPost, nil, "/workspaces", workspaceID, "clients", id, "rotate")
 }

@@ -7,9 +7,9 @@ import (
 	"net/url"
 )
 
-// CreateUnlessDouble adds an entry as Create does, and says what becomes of one that may be a double:
-// OnDuplicateAllow, OnDuplicateWarn, which lists the others in the answer, or OnDuplicateRefuse. If
-// it is empty, the setting of the workspace counts.
+// CreateUnlessDouble adds an entry like Create, and sets how possible duplicates are handled. OnDuplicateAllow adds the entry,
+// OnDuplicateWarn also lists the duplicates in the result, and OnDuplicateRefuse refuses the entry. If onDuplicate is empty, the setting of
+// the workspace applies.
 func (s *DirectoryService) CreateUnlessDouble(ctx context.Context, p EntryCreateParams, onDuplicate string) (*Created, error) {
 	text, err := encode(p)
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *DirectoryService) CreateUnlessDouble(ctx context.Context, p EntryCreate
 	return fetch[Created](ctx, s.c, &call{method: http.MethodPost, path: "/directory", query: url.Values(query{}.text("on_duplicate", onDuplicate)), body: text})
 }
 
-// Duplicates lists the entries that may be the same as one.
+// Duplicates lists the possible duplicates of an entry.
 func (s *DirectoryService) Duplicates(ctx context.Context, id string) (*Duplicates, error) {
 	return read[Duplicates](ctx, s.c, "/directory", id, "duplicates")
 }
@@ -28,7 +28,7 @@ func (s *DirectoryService) Merge(ctx context.Context, id string, p MergeParams) 
 	return change[Merge](ctx, s.c, http.MethodPost, p, "/directory", id, "merge")
 }
 
-// UndoMerge makes the entries of a merge what they were before it.
+// UndoMerge restores the entries of a merge to their state before it.
 func (s *DirectoryService) UndoMerge(ctx context.Context, id string) (*Merge, error) {
 	return change[Merge](ctx, s.c, http.MethodPost, nil, "/directory/merges", id, "undo")
 }
@@ -41,8 +41,8 @@ func (s *DirectoryService) GetMerge(ctx context.Context, id string) (*Merge, err
 // MergeListParams select merges. Only WorkspaceID is required.
 type MergeListParams struct {
 	WorkspaceID string
-	EntryID     string // that others were merged into
-	Limit       int    // of a page, 1 to 100
+	EntryID     string // the entry that others were merged into
+	Limit       int    // page size, 1 to 100
 	Cursor      string
 }
 

@@ -9,8 +9,8 @@ import (
 // [DirectoryService.Get] lists those that can be paid.
 type ReceivingMethodService struct{ c *Client }
 
-// List reads all receiving methods of an entry, oldest first: also those that wait for a second
-// person, that cool, that were replaced and that were rejected.
+// List reads all receiving methods of an entry, oldest first. It includes those that wait for a second person, are cooling, were replaced
+// or were rejected.
 func (s *ReceivingMethodService) List(ctx context.Context, entryID string) ([]ReceivingMethod, error) {
 	methods, err := read[[]ReceivingMethod](ctx, s.c, "/directory", entryID, "receiving-methods")
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *ReceivingMethodService) Add(ctx context.Context, entryID string, p Rece
 	return change[ReceivingMethod](ctx, s.c, http.MethodPost, p, "/directory", entryID, "receiving-methods")
 }
 
-// Update makes a receiving method the default, or makes a successor of it, which it returns.
+// Update makes a receiving method the default, or creates its successor and returns that.
 func (s *ReceivingMethodService) Update(ctx context.Context, entryID, id string, p ReceivingMethodUpdateParams) (*ReceivingMethod, error) {
 	return change[ReceivingMethod](ctx, s.c, http.MethodPatch, p, "/directory", entryID, "receiving-methods", id)
 }

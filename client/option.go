@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Option changes how a [Client] works.
+// Option configures a [Client].
 type Option func(*settings)
 
 type settings struct {
@@ -35,7 +35,7 @@ func defaults() settings {
 	}
 }
 
-// idleConnections is how many connections stay open for a client that works in parallel.
+// idleConnections is the number of connections kept open for parallel calls.
 const idleConnections = 32
 
 func newTransport() http.RoundTripper {
@@ -48,8 +48,7 @@ func newTransport() http.RoundTripper {
 	return own
 }
 
-// WithAPIKey signs in with an API key: the client exchanges it for a session when it is
-// first used, and again whenever the session ends.
+// WithAPIKey signs in with an API key. The client exchanges it for a session on first use, and again whenever the session ends.
 func WithAPIKey(key string) Option {
 	return func(s *settings) { s.apiKey = &key }
 }
@@ -59,8 +58,8 @@ func WithClientSecret(id, secret string) Option {
 	return func(s *settings) { s.client = &clientSecret{id, secret} }
 }
 
-// WithToken uses a session token, such as one from a device login. Together with
-// [WithAPIKey] or [WithClientSecret] the token is used until it ends.
+// WithToken uses a session token, such as one from a device login. Together with [WithAPIKey] or [WithClientSecret], the token is used
+// until it ends.
 func WithToken(token string) Option {
 	return func(s *settings) { s.token = &token }
 }
@@ -77,14 +76,12 @@ func WithHTTPClient(h *http.Client) Option {
 	}
 }
 
-// WithUserAgent sets the User-Agent, which the server shows beside sessions and
-// device logins.
+// WithUserAgent sets the User-Agent, which the server shows with sessions and device logins.
 func WithUserAgent(agent string) Option {
 	return func(s *settings) { s.agent = agent }
 }
 
-// WithMaxRetries sets how often a request is retried at most: 3 times by default, never
-// with 0.
+// WithMaxRetries sets the maximum number of retries of a request. The default is 3; 0 disables retries.
 func WithMaxRetries(n int) Option {
 	return func(s *settings) {
 		if n < 0 {
@@ -94,9 +91,8 @@ func WithMaxRetries(n int) Option {
 	}
 }
 
-// WithRetryWait bounds the pause before a retry. It is random, from 0 to a bound that
-// begins at min and doubles up to max; the default is 200 ms to 10 s. Retry-After of the
-// server takes precedence, up to a minute.
+// WithRetryWait bounds the pause before a retry. The pause is random, from 0 to a bound that starts at min and doubles up to max. The
+// default is 200 ms to 10 s. The server's Retry-After takes precedence, up to a minute.
 func WithRetryWait(min, max time.Duration) Option {
 	return func(s *settings) {
 		if min < 0 || max < min {
@@ -132,7 +128,7 @@ func (s *settings) check() error {
 	return errors.Join(problems...)
 }
 
-// checkSecret says what is wrong with a secret without telling it.
+// checkSecret validates a secret. Its error does not contain the secret.
 func checkSecret(what, text string) error {
 	switch {
 	case text == "":

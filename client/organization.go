@@ -60,19 +60,19 @@ func (s *OrganizationService) AddOwner(ctx context.Context, id, userID string) (
 	return change[Ownership](ctx, s.c, http.MethodPost, api.OwnerAdd{UserID: userID}, "/organizations", id, "owners")
 }
 
-// RemoveOwner ends the ownership of somebody. The last owner cannot be removed.
+// RemoveOwner ends a person's ownership. The last owner cannot be removed.
 func (s *OrganizationService) RemoveOwner(ctx context.Context, id, userID string) (*Ownership, error) {
 	return change[Ownership](ctx, s.c, http.MethodDelete, nil, "/organizations", id, "owners", userID)
 }
 
-// SuspendedOwners iterates over the owners who were added through a compromised API key and about whom an owner has to decide.
+// SuspendedOwners iterates over the owners who were added through a compromised API key and wait for an owner's decision.
 func (s *OrganizationService) SuspendedOwners(ctx context.Context, id string, p ListParams) iter.Seq2[SuspendedOwner, error] {
 	return walk(p.Cursor, func(cursor string) (*Page[SuspendedOwner], error) {
 		return list[SuspendedOwner](ctx, s.c, p.at(cursor).query(), "/organizations", id, "suspended")
 	})
 }
 
-// ConfirmOwner makes a suspended owner an owner again.
+// ConfirmOwner restores a suspended owner.
 func (s *OrganizationService) ConfirmOwner(ctx context.Context, id, suspensionID string) (*SuspendedOwner, error) {
 	return change[SuspendedOwner](ctx, s.c, http.MethodPost, nil, "/organizations", id, "suspended", suspensionID, "confirm")
 }
@@ -82,7 +82,7 @@ func (s *OrganizationService) RemoveSuspendedOwner(ctx context.Context, id, susp
 	return change[SuspendedOwner](ctx, s.c, http.MethodPost, nil, "/organizations", id, "suspended", suspensionID, "remove")
 }
 
-// RemoveLeaver ends everything that a person has in an organization, or lists it for a dry run.
+// RemoveLeaver removes all access of a person to an organization. A dry run only lists it.
 func (s *OrganizationService) RemoveLeaver(ctx context.Context, id string, p LeaverRemoveParams) (*Leaver, error) {
 	return change[Leaver](ctx, s.c, http.MethodPost, p, "/organizations", id, "leavers")
 }

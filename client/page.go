@@ -14,23 +14,22 @@ import (
 // Page is one page of a list.
 type Page[T any] struct {
 	Items []T
-	// Cursor is where the next page of the same list with the same filters begins. It is
-	// empty on the last page.
+	// Cursor is the start of the next page of the same list with the same filters. It is empty on the last page.
 	Cursor string
-	// HasMore says whether there is a next page.
+	// HasMore reports whether there is a next page.
 	HasMore bool
 }
 
-// ListParams ask for one page of a list that is otherwise returned as a whole.
+// ListParams select one page of a list that is otherwise returned whole.
 type ListParams struct {
 	// Limit is the largest number of items on a page, 1 to 100. Without Limit and Cursor
 	// the whole list is returned.
 	Limit int
-	// Cursor is that of the previous page.
+	// Cursor is the cursor of the previous page.
 	Cursor string
 }
 
-// maxLimit is the largest page, which takes the fewest requests for a whole list.
+// maxLimit is the largest page size, which reads a whole list with the fewest requests.
 const maxLimit = 100
 
 func (p ListParams) query() query { return query{}.number("limit", p.Limit).text("cursor", p.Cursor) }
@@ -38,10 +37,10 @@ func (p ListParams) query() query { return query{}.number("limit", p.Limit).text
 // at returns the parameters for the page at a cursor.
 func (p ListParams) at(cursor string) ListParams { return ListParams{pageSize(p.Limit), cursor} }
 
-// pageSize is the size of the pages that All reads: the largest, unless limit is set.
+// pageSize returns the page size that All uses: the largest, unless limit is set.
 func pageSize(limit int) int { return cmp.Or(limit, maxLimit) }
 
-// query leaves out what is empty.
+// query is the query of a request. It omits empty values.
 type query url.Values
 
 func (q query) text(name, value string) query {

@@ -11,7 +11,7 @@ import (
 // PayoutService pays people and organizations from the accounts of a workspace.
 type PayoutService struct{ c *Client }
 
-// PayoutListParams select payouts. A machine client may leave WorkspaceID out: it means its own.
+// PayoutListParams select payouts. For a machine client, an empty WorkspaceID means its own workspace.
 type PayoutListParams struct {
 	WorkspaceID     string
 	SourceAccountID string
@@ -20,13 +20,13 @@ type PayoutListParams struct {
 	BatchID         string
 	Rail            string
 	ExternalID      string
-	// Query is how the name of the payee's account begins.
+	// Query is a prefix of the account holder's name.
 	Query string
-	// Since and Until bound when they were made, both included.
+	// Since and Until bound the creation time, both inclusive.
 	Since, Until time.Time
 	// Limit is the largest number of items on a page, 1 to 100. The default is 25.
 	Limit int
-	// Cursor is that of the previous page.
+	// Cursor is the cursor of the previous page.
 	Cursor string
 }
 
@@ -47,22 +47,22 @@ func (s *PayoutService) All(ctx context.Context, p PayoutListParams) iter.Seq2[P
 	})
 }
 
-// Create asks for a payout. One with the same external id and parameters is returned as it is.
+// Create creates a payout. If a payout with the same external id and parameters exists, Create returns it unchanged.
 func (s *PayoutService) Create(ctx context.Context, p PayoutCreateParams) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests")
 }
 
-// Validate tells what would become of a payout, with all faults at once, and changes nothing.
+// Validate returns the dry-run result of a payout, with all faults at once, and changes nothing.
 func (s *PayoutService) Validate(ctx context.Context, p PayoutCreateParams) (*PayoutRehearsal, error) {
 	return change[PayoutRehearsal](ctx, s.c, http.MethodPost, p, "/v2/payout-requests/validate")
 }
 
-// Get reads a payout with its attempts. The number of the account is masked.
+// Get reads a payout with its attempts. The account number is masked.
 func (s *PayoutService) Get(ctx context.Context, id string) (*Payout, error) {
 	return read[Payout](ctx, s.c, "/v2/payout-requests", id)
 }
 
-// Reveal reads a payout with the number of the account in full, which the audit log tells.
+// Reveal reads a payout with the full account number. The audit log records it.
 func (s *PayoutService) Reveal(ctx context.Context, id string) (*Payout, error) {
 	return readWith[Payout](ctx, s.c, query{}.text("reveal", strconv.FormatBool(true)), "/v2/payout-requests", id)
 }
@@ -72,43 +72,43 @@ func (s *PayoutService) Update(ctx context.Context, id string, p PayoutUpdatePar
 	return change[Payout](ctx, s.c, http.MethodPatch, p, "/v2/payout-requests", id)
 }
 
-// Publish checks a draft and has it paid as soon as it may be.
+// Publish submits a draft, which is paid once that is allowed.
 func (s *PayoutService) Publish(ctx context.Context, id string) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/payout-requests", id, "publish")
 }
 
-// Confirm releases a payout that a stricter limit or rule holds, where no other person could approve that.
+// Confirm releases a payout that is held by a stricter limit or rule, if no other person could approve its release.
 func (s *PayoutService) Confirm(ctx context.Context, id string) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/payout-requests", id, "confirm")
 }
 
-// Approve allows what the approval of a payout shows, of which it sends the digest.
+// Approve approves what the approval of a payout shows, identified by its digest.
 func (s *PayoutService) Approve(ctx context.Context, id string, p PayoutApproveParams) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests", id, "approve")
 }
 
-// Reject refuses a payout that waits for approval. It is cancelled then.
+// Reject rejects a payout that waits for approval. The payout is then cancelled.
 func (s *PayoutService) Reject(ctx context.Context, id string, p PayoutRejectParams) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests", id, "reject")
 }
 
-// Cancel takes a payout back that no rail has yet.
+// Cancel cancels a payout that has not gone to a rail.
 func (s *PayoutService) Cancel(ctx context.Context, id string, p PayoutCancelParams) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests", id, "cancel")
 }
 
-// Retry sends a failed payout once more.
+// Retry sends a failed payout again.
 func (s *PayoutService) Retry(ctx context.Context, id string) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/payout-requests", id, "retry")
 }
 
-// Resolve settles whether a payout was paid that needs attention. It returns an *Error with [CodeSecondPersonRequired] if another
-// person has to approve that.
+// Resolve records whether a payout that needs attention was paid. It returns an *Error with [CodeSecondPersonRequired] if another person
+// has to approve that.
 func (s *PayoutService) Resolve(ctx context.Context, id string, p PayoutResolveParams) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests", id, "resolve")
 }
 
-// Batch asks for many payouts from one account, and tells what became of each.
+// Batch creates many payouts from one account and returns the result of each.
 func (s *PayoutService) Batch(ctx context.Context, p PayoutBatchParams) (*PayoutBatch, error) {
 	return change[PayoutBatch](ctx, s.c, http.MethodPost, p, "/v2/batch-payout-requests")
 }
@@ -118,24 +118,22 @@ func (s *PayoutService) GetBatch(ctx context.Context, id string) (*PayoutBatch, 
 	return read[PayoutBatch](ctx, s.c, "/v2/batch-payout-requests", id)
 }
 
-// Receipt says that a payout has arrived. For one that failed it returns an *Error with the code
-// of the failure.
+// Receipt returns the confirmation that a payout has arrived. For a failed payout it returns an *Error with the code of the failure.
 func (s *PayoutService) Receipt(ctx context.Context, id string) (*PayoutReceipt, error) {
 	return read[PayoutReceipt](ctx, s.c, "/v2/payout-requests", id, "receipt")
 }
 
-// Sending reads whether the payouts of a workspace are sent.
+// Sending reports whether the payouts of a workspace are sent.
 func (s *PayoutService) Sending(ctx context.Context, workspaceID string) (*PayoutSending, error) {
 	return read[PayoutSending](ctx, s.c, "/workspaces", workspaceID, "payout-stop")
 }
 
-// Stop stops sending the payouts of a workspace, in both modes unless one is given.
+// Stop stops sending the payouts of a workspace, in both modes unless p names one.
 func (s *PayoutService) Stop(ctx context.Context, workspaceID string, p PayoutStopParams) (*PayoutSending, error) {
 	return change[PayoutSending](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "payout-stop")
 }
 
-// Resume sends them again. Live payouts may take a second person: then it returns an *Error with
-// [CodeSecondPersonRequired].
+// Resume resumes sending. If live payouts need a second person, it returns an *Error with [CodeSecondPersonRequired].
 func (s *PayoutService) Resume(ctx context.Context, workspaceID string, p PayoutResumeParams) (*PayoutSending, error) {
 	return change[PayoutSending](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "payout-resume")
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// ApprovalRuleService says how many people have to approve payouts.
+// ApprovalRuleService manages the rules for how many people have to approve payouts.
 type ApprovalRuleService struct{ c *Client }
 
 // List reads one page of the approval rules of a workspace, oldest first.
@@ -21,23 +21,22 @@ func (s *ApprovalRuleService) All(ctx context.Context, workspaceID string) iter.
 	})
 }
 
-// Create makes a rule. One that demands less than what holds without any is RulePending until
-// another person approves it.
+// Create creates a rule. A rule that requires less than the default is RulePending until another person approves it.
 func (s *ApprovalRuleService) Create(ctx context.Context, p ApprovalRuleParams) (*ApprovalRule, error) {
 	return change[ApprovalRule](ctx, s.c, http.MethodPost, p, moneyVersion, "approval-rules")
 }
 
-// Confirm lets a suspended rule hold again, or asks for that: then the answer has an ApprovalID.
+// Confirm puts a suspended rule back into effect. If that needs approval, the result has an ApprovalID.
 func (s *ApprovalRuleService) Confirm(ctx context.Context, id string) (*ApprovalRule, error) {
 	return change[ApprovalRule](ctx, s.c, http.MethodPost, nil, moneyVersion, "approval-rules", id, "confirm")
 }
 
-// Delete removes a rule, or asks for that: then the answer has an ApprovalID.
+// Delete removes a rule. If that needs approval, the result has an ApprovalID.
 func (s *ApprovalRuleService) Delete(ctx context.Context, id string) (*ApprovalRule, error) {
 	return change[ApprovalRule](ctx, s.c, http.MethodDelete, nil, moneyVersion, "approval-rules", id)
 }
 
-// PayoutLimitService says how much may be paid.
+// PayoutLimitService manages the limits of payouts.
 type PayoutLimitService struct{ c *Client }
 
 // List reads one page of the limits of a workspace, oldest first.
@@ -52,13 +51,13 @@ func (s *PayoutLimitService) All(ctx context.Context, workspaceID string) iter.S
 	})
 }
 
-// Set makes a limit, or changes the one with the same scope. More than before waits for another
-// person: then the answer has an ApprovalID, and the limit as it still is.
+// Set creates a limit, or changes the one with the same scope. An increase waits for another person. The result then has an ApprovalID and
+// the unchanged limit.
 func (s *PayoutLimitService) Set(ctx context.Context, p PayoutLimitParams) (*PayoutLimit, error) {
 	return change[PayoutLimit](ctx, s.c, http.MethodPost, p, moneyVersion, "limits")
 }
 
-// Delete removes a limit, or asks for that: then the answer has an ApprovalID.
+// Delete removes a limit. If that needs approval, the result has an ApprovalID.
 func (s *PayoutLimitService) Delete(ctx context.Context, id string) (*PayoutLimit, error) {
 	return change[PayoutLimit](ctx, s.c, http.MethodDelete, nil, moneyVersion, "limits", id)
 }

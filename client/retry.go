@@ -17,11 +17,10 @@ type retryPolicy struct {
 	min, max time.Duration
 }
 
-// maxRetryAfter is the longest pause that the server can ask for. If it asks for more, the
-// caller gets the error.
+// maxRetryAfter is the longest pause that the server can request. If it requests more, the caller gets the error.
 const maxRetryAfter = time.Minute
 
-// next says whether to retry after a failed attempt, and after which pause.
+// next reports whether to retry after a failed attempt, and after what pause.
 func (p retryPolicy) next(op *call, attempt int, err error) (wait time.Duration, again bool) {
 	if attempt > p.retries || !repeatable(op, err) {
 		return 0, false
@@ -32,7 +31,7 @@ func (p retryPolicy) next(op *call, attempt int, err error) (wait time.Duration,
 		if refused.RetryAfter > maxRetryAfter {
 			return 0, false
 		}
-		// Clients that were told the same time must not all return at once.
+		// Clients with the same Retry-After must not all return at once.
 		wait = refused.RetryAfter + rand.N(p.min+1)
 	}
 	return wait, true
@@ -58,7 +57,7 @@ func repeatable(op *call, err error) bool {
 	}
 	switch refused.Status {
 	case http.StatusTooManyRequests:
-		return true // the server did nothing
+		return true // the server has done nothing
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return !op.once
 	case http.StatusConflict:
@@ -67,7 +66,7 @@ func repeatable(op *call, err error) bool {
 	return false
 }
 
-// repeatableFailure says whether a call without an answer can be retried.
+// repeatableFailure reports whether a call without a response can be retried.
 func repeatableFailure(op *call, err error) bool {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -78,19 +77,19 @@ func repeatableFailure(op *call, err error) bool {
 		dial        *net.OpError
 	)
 	switch {
-	case op.begun: // the next attempt would write the file a second time
+	case op.begun: // a retry would write the file a second time
 		return false
 	case errors.Is(err, errUnsendable), errors.Is(err, errAnswerTooLarge), errors.Is(err, errRedirects),
 		errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &authority), errors.As(err, &host),
 		errors.As(err, &name) && name.IsNotFound:
-		return false // the next attempt would fail, too
+		return false // a retry would fail, too
 	case !op.once:
 		return true
 	}
 	return errors.As(err, &dial) && dial.Op == "dial"
 }
 
-// retryAfter reads the header: seconds or a date.
+// retryAfter parses the header: seconds or a date.
 func retryAfter(header http.Header, now time.Time) (wait time.Duration, given bool) {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {

@@ -23,18 +23,17 @@ func (s *RoleService) All(ctx context.Context, workspaceID string, p ListParams)
 	})
 }
 
-// Assign gives a member one more role.
+// Assign gives a member an additional role.
 func (s *RoleService) Assign(ctx context.Context, workspaceID, userID, role string) (*RoleAssignment, error) {
 	return change[RoleAssignment](ctx, s.c, http.MethodPost, api.RoleAssign{UserID: userID, Role: role}, "/workspaces", workspaceID, "roles")
 }
 
-// Unassign takes a role from a member.
+// Unassign removes a role from a member.
 func (s *RoleService) Unassign(ctx context.Context, workspaceID, userID, role string) (*RoleAssignment, error) {
 	return change[RoleAssignment](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "roles", userID, role)
 }
 
-// Define creates a role of the workspace, or replaces the one with this key. Built-in
-// roles cannot be changed.
+// Define creates a role of the workspace, or replaces the one with the key. Built-in roles cannot be changed.
 func (s *RoleService) Define(ctx context.Context, workspaceID, key string, p RoleParams) (*Role, error) {
 	if p.Permissions == nil {
 		p.Permissions = []string{} // the server refuses null
@@ -42,7 +41,7 @@ func (s *RoleService) Define(ctx context.Context, workspaceID, key string, p Rol
 	return change[Role](ctx, s.c, http.MethodPut, p, "/workspaces", workspaceID, "roles", key)
 }
 
-// Delete deletes a role that nobody holds.
+// Delete deletes a role that no member has.
 func (s *RoleService) Delete(ctx context.Context, workspaceID, key string) (*RoleDeleted, error) {
 	return change[RoleDeleted](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "roles", key)
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Response is a whole answer, as [Client.Do] returns it.
+// Response is a complete HTTP response, as returned by [Client.Do].
 type Response struct {
 	Status    int
 	Header    http.Header
@@ -20,13 +20,13 @@ type Response struct {
 	RequestID string
 }
 
-// maxAnswer is the largest answer in bytes. A page has at most 2 MiB, a whole list more.
+// maxAnswer is the largest response in bytes. A page has at most 2 MiB, a whole list more.
 const maxAnswer = 64 << 20
 
 var errAnswerTooLarge = fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)
 
-// send runs a call: it signs in, retries what is safe to retry, and renews a session that
-// has ended. It returns a refusal together with its answer.
+// send runs a call. It signs in, retries what is safe to retry, and renews a session that has ended. It returns an error response together
+// with its error.
 func (c *Client) send(ctx context.Context, op *call) (*Response, int, error) {
 	address, err := c.address(op)
 	if err != nil {
@@ -73,8 +73,7 @@ func interrupted(ctx context.Context, err error) error {
 	return fmt.Errorf("%w (%w)", err, ctx.Err())
 }
 
-// attempt sends a request once. It reads the whole answer, so that the connection can be
-// reused.
+// attempt sends a request once. It reads the whole response, so that the connection can be reused.
 func (c *Client) attempt(ctx context.Context, op *call, number int, address, authorization, key string) (*Response, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	var silence *time.Timer
@@ -82,7 +81,7 @@ func (c *Client) attempt(ctx context.Context, op *call, number int, address, aut
 	case c.timeout > 0 && op.file == nil && op.upload == nil:
 		limited, cancel = context.WithTimeout(ctx, c.timeout)
 	case c.timeout > 0:
-		// A file takes as long as it takes, as long as it keeps moving.
+		// A transfer has no total time limit, as long as it makes progress.
 		limited, cancel = context.WithCancel(ctx)
 		silence = time.AfterFunc(c.timeout, cancel)
 	}
@@ -130,32 +129,30 @@ func (c *Client) exchange(request *http.Request, op *call, silence *time.Timer) 
 	return response, nil
 }
 
-// isFile says whether an answer is a file that Bursar sends, and not, for example, the
-// login page of a network.
+// isFile reports whether a response is a file from Bursar and not, for example, the login page of a network.
 func isFile(r *Response) bool {
 	return r.Status == http.StatusOK && strings.HasPrefix(r.Header.Get("Content-Disposition"), "attachment")
 }
 
-// arriving is the body of an answer whose every part must arrive in time.
+// arriving is a response body with a time limit for each part.
 type arriving struct {
 	body    io.Reader
-	silence *time.Timer // nil if there is no limit
+	silence *time.Timer // nil for no limit
 	limit   time.Duration
 }
 
 func (a arriving) Read(part []byte) (int, error) {
 	if a.silence != nil {
 		a.silence.Reset(a.limit)
-		defer a.silence.Stop() // whoever takes the file may be slow
+		defer a.silence.Stop() // the writer may be slow
 	}
 	return a.body.Read(part)
 }
 
-// leaving is the body of a request whose every part must leave in time. What happens after the
-// last of them takes no longer than the timeout, either.
+// leaving is a request body with a time limit for each part. The wait for the response after the last part has the same limit.
 type leaving struct {
 	body    io.Reader
-	silence *time.Timer // nil if there is no limit
+	silence *time.Timer // nil for no limit
 	limit   time.Duration
 }
 
@@ -166,8 +163,7 @@ func (l leaving) Read(part []byte) (int, error) {
 	return l.body.Read(part)
 }
 
-// explain says which call had no answer, and why. It leaves out the URL, which may have a
-// device code in it.
+// explain adds to an error which call had no response, and why. It omits the URL, which may contain a device code.
 func (c *Client) explain(ctx, limited context.Context, op *call, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -199,8 +195,8 @@ func (c *Client) pause(ctx context.Context, op *call, attempt int, wait time.Dur
 	}
 }
 
-// stayingHome returns an HTTP client that follows no redirect to another host and none
-// that changes the method, so that neither the credential nor the body goes elsewhere.
+// stayingHome returns an HTTP client that follows no redirect to another host, and none that changes the method. So neither the credential
+// nor the body goes elsewhere.
 func stayingHome(given *http.Client) *http.Client {
 	own := *given
 	own.CheckRedirect = func(next *http.Request, before []*http.Request) error {

@@ -54,7 +54,7 @@ func newSession(c *Client, set settings) *session {
 		return s
 	}
 	s.exchange = func(ctx context.Context) (*api.Session, error) {
-		// A second exchange only starts a second session, so it is safe to retry.
+		// A second exchange only starts another session, so it is safe to retry.
 		op := &call{method: http.MethodPost, path: "/auth/token", authorization: authorization, open: true}
 		return fetch[api.Session](ctx, c, op)
 	}
@@ -76,7 +76,7 @@ func (s *session) get(ctx context.Context) (string, error) {
 	case err == nil:
 		return renewed.Token, nil
 	case usable && ctx.Err() == nil:
-		return token, nil // the old token has not expired yet
+		return token, nil // the old token has not expired
 	}
 	return "", err
 }

@@ -2,7 +2,7 @@ package client
 
 import "bursar/api"
 
-// Answers of the API. Package api defines them.
+// Results of the API, defined in package api.
 type (
 	APIKey               = api.APIKey
 	Account              = api.Account
@@ -87,8 +87,7 @@ type (
 	Workspace            = api.Workspace
 )
 
-// Parameters of the API's requests. Package api defines them. A pointer that is nil
-// leaves something out.
+// Parameters of the API, defined in package api. A nil pointer omits a field.
 type (
 	AccountCreateParams         = api.AccountCreate
 	AccountUpdateParams         = api.AccountUpdate
@@ -146,7 +145,7 @@ const (
 	BucketPending   = api.BucketPending
 )
 
-// The states of a payout. [PayoutPublished] is none: it asks for a payout that is no draft.
+// The states of a payout. [PayoutPublished] is not a state: it requests a payout that is submitted at once.
 const (
 	PayoutDraft      = api.PayoutDraft
 	PayoutInitiated  = api.PayoutInitiated
@@ -159,13 +158,13 @@ const (
 	PayoutPublished  = api.PayoutPublished
 )
 
-// What people find out about a payout that needs attention.
+// Resolutions of a payout that needs attention.
 const (
 	ResolvePaid    = api.ResolvePaid
 	ResolveNotPaid = api.ResolveNotPaid
 )
 
-// What became of a payout of a batch.
+// Results of a payout of a batch.
 const (
 	BatchCreated = api.BatchCreated
 	BatchExisted = api.BatchExisted
@@ -182,23 +181,21 @@ const (
 	AppliesToAll     = api.AppliesToAll
 )
 
-// What becomes of a new entry that may be a double of another.
+// How possible duplicates of a new entry are handled.
 const (
 	OnDuplicateAllow  = api.OnDuplicateAllow
 	OnDuplicateWarn   = api.OnDuplicateWarn
 	OnDuplicateRefuse = api.OnDuplicateRefuse
 )
 
-// TextField makes a field of an entry whose value is a text.
+// TextField returns a field of an entry with a string value.
 func TextField(key, text string) Field { return api.TextField(key, text) }
 
-// NullField makes a field that removes its key from an entry that is updated.
+// NullField returns a field that removes its key in an update.
 func NullField(key string) Field { return api.NullField(key) }
 
-// FieldsOf makes the fields of an entry from a map, a struct or whatever else is
-// encoded as a JSON object.
+// FieldsOf returns the fields of an entry from a value that encodes to a JSON object, such as a map or a struct.
 func FieldsOf(value any) (Fields, error) { return api.FieldsOf(value) }
 
-// ParseFields reads the fields of an entry from a JSON object, and keeps the order
-// of keys and the digits of numbers.
+// ParseFields parses the fields of an entry from a JSON object. It keeps the order of keys and the digits of numbers.
 func ParseFields(text []byte) (Fields, error) { return api.ParseFields(text) }

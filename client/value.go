@@ -2,10 +2,10 @@ package client
 
 import "time"
 
-// String returns a pointer to a text, for optional parameters.
+// String returns a pointer to a string, for optional parameters.
 func String(text string) *string { return &text }
 
-// Bool returns a pointer to a truth value, for optional parameters.
+// Bool returns a pointer to a bool, for optional parameters.
 func Bool(value bool) *bool { return &value }
 
 // Duration returns a pointer to a duration, for optional parameters.

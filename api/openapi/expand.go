@@ -8,22 +8,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The source says once what all operations have in common. It differs from the document in this:
+// The source states once what all operations have in common. It differs from the document as follows:
 //
 //   - A name stands for a component: {$ref: Entry} or data: Entry for a schema, Limit for a parameter, Retry-After for a header.
-//   - A schema with properties is an object without any others, unless it has additionalProperties. A property is required
+//   - A schema with properties is an object that allows no others, unless it has additionalProperties. A property is required
 //     unless its name ends with "?".
 //   - The body of an operation is JSON and required: schema, example.
-//   - An answer has data, or a list, which is paged if the caller asks, or a page, which always is; its example is that of the
-//     data. The envelope and the common headers are added.
-//   - errors lists the answers that are errors. Those that every operation has are added. An error has a status and codes.
+//   - A response has data, a list, or a page. A list is paged on request, a page always. Its example is that of the data.
+//     The envelope and the common headers are added.
+//   - errors lists the error responses. Those that every operation has are added. An error has a status and codes.
 
 const components = "#/components/"
 
-// commonHeaders are those of every answer.
+// commonHeaders are the headers of every response.
 var commonHeaders = []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
 
-// expand makes the document of its source.
+// expand converts the source to the document.
 func expand(root *yaml.Node) error {
 	document := root.Content[0]
 	expandSchemas(document)
@@ -50,7 +50,7 @@ func expand(root *yaml.Node) error {
 	return nil
 }
 
-// expandSchemas writes out references to schemas and objects, wherever they stand.
+// expandSchemas expands references to schemas and objects at every level.
 func expandSchemas(node *yaml.Node) {
 	switch node.Kind {
 	case yaml.SequenceNode:
@@ -97,7 +97,7 @@ func expandObject(node, properties *yaml.Node) {
 	node.Content = append(added, node.Content...)
 }
 
-// schema returns the schema that a name stands for, or the schema itself.
+// schema returns the schema that a name refers to, or the schema itself.
 func schema(node *yaml.Node) *yaml.Node {
 	if node.Kind == yaml.ScalarNode {
 		return reference("schemas", node.Value)
@@ -105,7 +105,7 @@ func schema(node *yaml.Node) *yaml.Node {
 	return node
 }
 
-// expandError writes out an answer that is an error.
+// expandError expands an error response.
 func expandError(answer *yaml.Node) {
 	content := mapping()
 	codes, given := take(answer, "codes"), take(answer, "schema")
@@ -138,7 +138,7 @@ func expandError(answer *yaml.Node) {
 	put(answer, "content", mapping("application/json", content))
 }
 
-// expandHeaders puts the common headers before those that an answer names.
+// expandHeaders puts the common headers before those of the response.
 func expandHeaders(answer *yaml.Node, more ...string) {
 	headers := mapping()
 	for _, name := range append(slices.Clone(commonHeaders), more...) {
@@ -149,7 +149,7 @@ func expandHeaders(answer *yaml.Node, more ...string) {
 			put(headers, named.Value, reference("headers", named.Value))
 			continue
 		}
-		for pair := range pairs(named) { // another component than its own
+		for pair := range pairs(named) { // refers to another component
 			put(headers, pair.key.Value, reference("headers", pair.value.Value))
 		}
 	}
@@ -203,7 +203,7 @@ func expandOperation(path, operation *yaml.Node, statuses map[string]string) err
 	return nil
 }
 
-// commonErrors names the errors of every operation of a kind.
+// commonErrors returns the names of the errors that every operation of a kind has.
 func commonErrors(path, operation *yaml.Node, once bool) []string {
 	common := []string{"RateLimited", "InternalError", "Unavailable"}
 	if once {
@@ -212,7 +212,7 @@ func commonErrors(path, operation *yaml.Node, once bool) []string {
 	security := get(operation, "security")
 	switch {
 	case security != nil && len(security.Content) == 0:
-	case get(path, "servers") != nil: // of /v2
+	case get(path, "servers") != nil: // a /v2 path
 		common = append(common, "MoneyUnauthorized")
 	default:
 		common = append(common, "Unauthorized")
@@ -238,7 +238,7 @@ func expandBody(operation, body *yaml.Node) {
 	}
 }
 
-// expandAnswer puts the data of an answer into its envelope.
+// expandAnswer wraps the data of a response in its envelope.
 func expandAnswer(answer *yaml.Node) {
 	envelope := mapping("type", text("object"), "additionalProperties", boolean(false))
 	properties := mapping("ok", mapping("type", text("boolean"), "const", boolean(true)))
@@ -262,7 +262,7 @@ func expandAnswer(answer *yaml.Node) {
 		put(envelope, "properties", properties)
 		put(envelope, "allOf", sequence(reference("schemas", "CursorRule")))
 	default:
-		return // it is written out
+		return // already expanded
 	}
 	if example := take(answer, "example"); example != nil {
 		put(content, "example", success(example, answer))
@@ -278,7 +278,7 @@ func expandAnswer(answer *yaml.Node) {
 	put(answer, "content", mapping("application/json", content))
 }
 
-// success is an answer with data and, beside them, the cursor of a page.
+// success returns a response with data and, beside it, the cursor of a page.
 func success(data, beside *yaml.Node) *yaml.Node {
 	answer := mapping("ok", boolean(true), "data", data)
 	for _, name := range []string{"cursor", "has_more"} {

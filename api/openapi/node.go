@@ -28,7 +28,7 @@ func sequence(items ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: items}
 }
 
-// mapping is made of names and nodes in turn. It leaves out a name whose node is nil.
+// mapping returns a mapping of alternating names and nodes. It omits names whose node is nil.
 func mapping(namesAndNodes ...any) *yaml.Node {
 	node := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for i := 0; i < len(namesAndNodes); i += 2 {
@@ -84,7 +84,7 @@ func put(node *yaml.Node, name string, value *yaml.Node) {
 	node.Content = append(node.Content, text(name), value)
 }
 
-// take removes a key and returns its value, or nil.
+// take removes a key and returns its value, or nil if there is none.
 func take(node *yaml.Node, name string) *yaml.Node {
 	for i := 0; node != nil && i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == name {

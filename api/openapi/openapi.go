@@ -1,6 +1,5 @@
-// Package openapi holds the contract: the OpenAPI document that the server serves,
-// that tests check every answer against, and that the reference page is rendered
-// from. It is separate from package api so that the client does not link a YAML parser.
+// Package openapi contains the OpenAPI document. The server serves it, tests check every response against it, and the reference page is
+// rendered from it. It is separate from package api so that the client does not link a YAML parser.
 package openapi
 
 import (
@@ -18,7 +17,7 @@ var document string
 
 var pathLine = regexp.MustCompile(`(?m)^  (/\S+):$`)
 
-// Paths lists the paths of the operations, in their written order.
+// Paths returns the paths of the operations, in document order.
 func Paths() []string {
 	var paths []string
 	for _, found := range pathLine.FindAllStringSubmatch(document, -1) {
@@ -27,8 +26,7 @@ func Paths() []string {
 	return paths
 }
 
-// JSON returns the document with what its source leaves out, its keys in their written order, so
-// that a reader finds things where the author put them.
+// JSON returns the expanded document as JSON, with its keys in the order of the source.
 func JSON() ([]byte, error) { return toJSON([]byte(document)) }
 
 func toJSON(source []byte) ([]byte, error) {
@@ -101,8 +99,7 @@ func writeScalar(out *bytes.Buffer, node *yaml.Node) error {
 	return writeValue(out, value)
 }
 
-// writeValue leaves <, > and & alone: the document is served as JSON, never
-// inside a page.
+// writeValue does not escape <, > and &, because the document is served as JSON, never inside a page.
 func writeValue(out *bytes.Buffer, value any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

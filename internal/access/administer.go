@@ -5,12 +5,12 @@ import (
 	"bursar/internal/fault"
 )
 
-// administer is what a key's scope must have, as the answer to a caller names it.
+// administer is the name in error responses of what a key's scope must include.
 const administer = "administer"
 
-// RequireAdministration returns an error unless the caller may make what outlives their credential: owners, security settings, further
-// credentials, and roles that decide over people or money. A person must have signed in a moment ago; the scope of a key or of a
-// machine client must include that it administers.
+// RequireAdministration returns an error unless the caller may create what outlives their credential. That is owners, security settings,
+// further credentials, and roles that decide over people or money. A person must have signed in recently. The scope of a key or of a
+// machine client must include administration.
 func RequireAdministration(by audit.Actor, now int64) error {
 	switch {
 	case by.Type == audit.System:
@@ -29,13 +29,13 @@ func errAdminister(scope fault.Scope) error {
 	return f
 }
 
-// Decisive are the permissions that decide over people or money. A grant of a role with one of them needs administration.
+// Decisive returns the permissions that decide over people or money. A grant of a role with one of them needs administration.
 func Decisive() Set {
 	return SetOf(MembersWrite, RolesWrite, KeysWrite, WSWrite, ReceivingWrite, ReceivingApprove, PayoutsCreate, PayoutsApprove, AccountsWrite)
 }
 
-// RequireAdministrationToGrant is RequireAdministration for a grant that includes one of the decisive permissions. Other grants need
-// none: a viewer or a member decides over nothing.
+// RequireAdministrationToGrant is RequireAdministration for a grant that includes one of the decisive permissions. Other grants, such as of
+// a viewer or a member, need none.
 func RequireAdministrationToGrant(by audit.Actor, now int64, given Set) error {
 	if given&Decisive() == 0 {
 		return nil

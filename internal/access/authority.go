@@ -12,7 +12,7 @@ import (
 // maxCachedAccess bounds the cache of access decisions.
 const maxCachedAccess = 50_000
 
-// maxID is longer than any id that Bursar makes.
+// maxID is longer than any id of Bursar.
 const maxID = 64
 
 // Authority decides who may do what. It caches what it reads from the store until the
@@ -25,8 +25,8 @@ type Authority struct {
 // Owner is the role of a person who may change an organization.
 const Owner = "owner"
 
-// accessKey holds the kind of tenant as well as its id, so that asking for a workspace
-// by an organization's id can never fill the cache for that organization.
+// accessKey includes the kind of tenant as well as its id. So a request for a workspace by an organization's id cannot fill the cache for
+// that organization.
 type accessKey struct {
 	kind            tenantKind
 	account, tenant string
@@ -37,7 +37,7 @@ type tenantKind int
 const (
 	aWorkspace tenantKind = iota
 	anOrganization
-	aMachine // of which the account is all that counts
+	aMachine // only the account matters
 )
 
 type access struct {
@@ -46,13 +46,13 @@ type access struct {
 	owner        bool   // of an organization
 	held         Set    // in a workspace
 	number       int64  // of the workspace
-	factor       bool   // the organization demands a second factor
-	double       string // what the workspace does with doubles
+	factor       bool   // the organization requires a second factor
+	double       string // how the workspace handles duplicates
 	organization string // of the workspace
 	home         string // the only workspace of a machine client
 }
 
-// NewAuthority makes an authority over the store.
+// NewAuthority returns an authority over the store.
 func NewAuthority(d *db.DB) *Authority {
 	return &Authority{
 		db:     d,
@@ -60,23 +60,22 @@ func NewAuthority(d *db.DB) *Authority {
 	}
 }
 
-// RequireInWorkspace returns an error unless the caller holds a permission in a
-// workspace. Someone who is not a member is told that the workspace does not exist, and so
-// is a caller whose credential is not good for it.
+// RequireInWorkspace returns an error unless the caller holds a permission in a workspace. To someone who is not a member, or whose
+// credential does not cover it, the workspace does not exist.
 func (a *Authority) RequireInWorkspace(ctx context.Context, by audit.Actor, workspaceID string, need Permission) error {
 	_, err := a.Enter(ctx, by, workspaceID, need)
 	return err
 }
 
-// Held is RequireInWorkspace for a caller who is about to change somebody or a role: it
-// returns what the caller holds, which RequireToTouch compares in the transaction.
+// Held is RequireInWorkspace for a caller who is about to change a member or a role. It returns the caller's permissions, which
+// RequireToTouch compares in the transaction.
 func (a *Authority) Held(ctx context.Context, by audit.Actor, workspaceID string, need Permission) (Set, error) {
 	got, err := a.holding(ctx, by, workspaceID, need)
 	return got.held, err
 }
 
-// Enter requires what RequireInWorkspace does and returns the number of the workspace,
-// by which the tables of the directory and of the audit log name it.
+// Enter is RequireInWorkspace that returns the number of the workspace, which identifies it in the tables of the directory and of the audit
+// log.
 func (a *Authority) Enter(ctx context.Context, by audit.Actor, workspaceID string, need Permission) (number int64, err error) {
 	got, err := a.holding(ctx, by, workspaceID, need)
 	return got.number, err
@@ -90,16 +89,15 @@ func (a *Authority) holding(ctx context.Context, by audit.Actor, workspaceID str
 	return got, err
 }
 
-// OnDuplicate returns what a workspace does with new entries that may be doubles: api.OnDuplicateAllow,
-// api.OnDuplicateWarn or api.OnDuplicateRefuse. It is remembered with who may do what, so that a create asks the
-// store nothing more.
+// OnDuplicate returns how a workspace handles possible duplicates: api.OnDuplicateAllow, api.OnDuplicateWarn or api.OnDuplicateRefuse. The
+// setting is cached with the access decisions, so that a create needs no further read.
 func (a *Authority) OnDuplicate(ctx context.Context, by audit.Actor, workspaceID string) (string, error) {
 	got, err := a.inWorkspace(ctx, by, workspaceID)
 	return got.double, err
 }
 
-// Workspace returns the workspace that a request is about: the given one or, if a machine client
-// gives none, its own. Whether the caller belongs to it is for the others to say.
+// Workspace returns the workspace of a request: the given one or, if a machine client gives none, its own. It does not check whether the
+// caller belongs to it.
 func (a *Authority) Workspace(ctx context.Context, by audit.Actor, given *string) (string, error) {
 	if given != nil {
 		return *given, nil
@@ -115,7 +113,7 @@ func (a *Authority) Workspace(ctx context.Context, by audit.Actor, given *string
 	return own.home, err
 }
 
-// machineHome finds the workspace of a machine client. One that has several must say which it means.
+// machineHome finds the workspace of a machine client. A client of several workspaces must name one.
 func machineHome(q db.Q, key accessKey) (access, error) {
 	homes, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT workspace_id FROM live_member WHERE account_id = $1 LIMIT 2`, key.account)
@@ -125,7 +123,7 @@ func machineHome(q db.Q, key accessKey) (access, error) {
 	return access{}, err
 }
 
-// Permissions returns what the caller may do in a workspace.
+// Permissions returns the caller's permissions in a workspace.
 func (a *Authority) Permissions(ctx context.Context, by audit.Actor, workspaceID string) (Set, error) {
 	got, err := a.inWorkspace(ctx, by, workspaceID)
 	return got.held, err
@@ -144,7 +142,7 @@ func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID
 	if err == nil && got.factor && by.OneFactor {
 		err = errSecondFactor
 	}
-	got.held = Within(by.Scope, got.held) // what is cached is of the account
+	got.held = Within(by.Scope, got.held) // the cache has those of the account
 	return got, err
 }
 
@@ -163,9 +161,8 @@ func RequireToGive(held, given Set, workspaceID string) error {
 	return requireAll(held, given, workspaceID, "nobody can grant a permission that they do not hold: ")
 }
 
-// RequireToTouch returns an error unless the caller, who holds a set of permissions,
-// holds everything that the member or role holds that they are about to change or
-// remove: nobody touches what is above them.
+// RequireToTouch returns an error unless the caller's permissions include everything that the affected member or role holds. A caller
+// cannot change or remove a member or role above their own.
 func RequireToTouch(held, target Set, workspaceID string) error {
 	return requireAll(held, target, workspaceID, "nobody can change a member or a role with a permission that they do not hold: ")
 }
@@ -180,15 +177,14 @@ func requireAll(held, all Set, workspaceID, message string) error {
 	return f
 }
 
-// RequireToGiveUp is RequireInOrganization for an owner who gives up their own ownership, which takes no second factor.
+// RequireToGiveUp is RequireInOrganization for owners who give up their own ownership. It needs no second factor.
 func (a *Authority) RequireToGiveUp(ctx context.Context, by audit.Actor, organizationID string) error {
 	by.OneFactor = false
 	return a.RequireInOrganization(ctx, by, organizationID, OrgSettingsWrite)
 }
 
-// RequireInOrganization returns an error unless the caller holds a permission in an
-// organization. Someone who is not a member is told that it does not exist. To change an
-// organization takes an owner, and of a credential that it administers.
+// RequireInOrganization returns an error unless the caller holds a permission in an organization. To someone who is not a member, the
+// organization does not exist. A change needs an owner, and a credential needs administration.
 func (a *Authority) RequireInOrganization(ctx context.Context, by audit.Actor, organizationID string, need Permission) error {
 	got, err := a.inOrganization(ctx, by, organizationID)
 	if err != nil {
@@ -261,7 +257,7 @@ func workspaceAccess(q db.Q, key accessKey) (access, error) {
 	return got, err
 }
 
-// Being in a workspace makes one a member of its organization.
+// A member of a workspace is a member of its organization.
 func organizationAccess(q db.Q, key accessKey) (access, error) {
 	var got access
 	err := q.Each(func(r db.Rows) error {

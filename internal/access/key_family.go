@@ -7,12 +7,12 @@ import (
 	"bursar/internal/db"
 )
 
-// KeyFamily returns an API key, those that were made with it and their successors, sorted, also if they have ended.
+// KeyFamily returns an API key, the keys created with it and their successors, sorted. It includes ended keys.
 func KeyFamily(q db.Q, keyID string) ([]string, error) {
 	return keysFrom(q, keyID, `SELECT id FROM api_key WHERE parent_id IN (`, `SELECT id FROM api_key WHERE rotated_from IN (`)
 }
 
-// KeysMadeWith returns an API key and those that were made with it, directly or by keys between, sorted, also if they have ended.
+// KeysMadeWith returns an API key and the keys created with it, directly or indirectly, sorted. It includes ended keys.
 func KeysMadeWith(q db.Q, keyID string) ([]string, error) {
 	return keysFrom(q, keyID, `SELECT id FROM api_key WHERE parent_id IN (`)
 }
@@ -41,7 +41,7 @@ func keysFrom(q db.Q, keyID string, queries ...string) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// MadeWith reports whether an API key is another one or was made with it, directly or by keys between.
+// MadeWith reports whether an API key is the ancestor itself or was created with it, directly or indirectly.
 func MadeWith(q db.Q, id, ancestor string) (bool, error) {
 	for id != "" && id != ancestor {
 		var parentID string
@@ -53,7 +53,7 @@ func MadeWith(q db.Q, id, ancestor string) (bool, error) {
 	return id == ancestor, nil
 }
 
-// isOneOf reports whether a sorted list of keys has one.
+// isOneOf reports whether a sorted list of keys contains one.
 func isOneOf(keys []string, id string) bool {
 	_, found := slices.BinarySearch(keys, id)
 	return found

@@ -44,8 +44,7 @@ func LockAllMembers(tx *db.Tx, organizationID string) error {
 	return err
 }
 
-// StillOwner returns an error unless the caller owns an organization, and keeps the ownership from ending until the end of the
-// transaction.
+// StillOwner returns an error unless the caller owns an organization. The ownership cannot end before the end of the transaction.
 func StillOwner(tx *db.Tx, by audit.Actor, organizationID string) error {
 	owns, err := tx.Row(tx.ForShare(`SELECT role FROM organization_member WHERE organization_id = $1 AND account_id = $2 AND role = 'owner'`), organizationID, by.ID).
 		Scan(new(string))

@@ -20,7 +20,7 @@ func FindRole(q db.Q, workspaceID, key string) (role Role, found bool, err error
 	return role, found, err
 }
 
-// RolesOf are the roles of a member, whether they have accepted the invitation or not.
+// RolesOf returns the roles of a member, whether they have accepted the invitation or not.
 func RolesOf(q db.Q, workspaceID, accountID string) ([]Role, error) {
 	keys, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT role FROM member_role WHERE workspace_id = $1 AND account_id = $2 ORDER BY role`, workspaceID, accountID)
@@ -40,7 +40,7 @@ func RolesOf(q db.Q, workspaceID, accountID string) ([]Role, error) {
 	return roles, nil
 }
 
-// HeldBy is what a member may do, whether they have accepted the invitation or not.
+// HeldBy returns the permissions of a member, whether they have accepted the invitation or not.
 func HeldBy(q db.Q, workspaceID, accountID string) (held Set, err error) {
 	roles, err := RolesOf(q, workspaceID, accountID)
 	if err != nil {
@@ -56,9 +56,8 @@ func HeldBy(q db.Q, workspaceID, accountID string) (held Set, err error) {
 	return held, err
 }
 
-// LockMembers serializes changes of a workspace's members and roles. Rules such as
-// "a workspace keeps an admin" cannot be decided by two transactions at once. It notes who may
-// approve before the change.
+// LockMembers serializes changes of a workspace's members and roles. Two transactions at once could violate rules such as "a workspace
+// keeps an admin". It records who may approve before the change.
 func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bool, err error) {
 	found, err = tx.Row(`UPDATE workspace SET member_version = member_version + 1 WHERE id = $1 RETURNING organization_id`, workspaceID).
 		Scan(&organizationID)
@@ -68,8 +67,8 @@ func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bo
 	return organizationID, found, err
 }
 
-// Join makes an account a member of a workspace with a role, without asking: a person who
-// made the workspace themselves or whom Knows finds, or a machine client.
+// Join makes an account a member of a workspace with a role, without an invitation. The account is a person who created the workspace, a
+// person whom Knows reports, or a machine client.
 func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, joined_at, accepted) VALUES ($1, $2, $2, $3, TRUE)`,
 		workspaceID, accountID, tx.Now()); err != nil {
@@ -78,7 +77,7 @@ func Join(tx *db.Tx, workspaceID, accountID, role string) error {
 	return Grant(tx, workspaceID, accountID, role)
 }
 
-// InvitationLifetime is how long somebody can accept an invitation.
+// InvitationLifetime is how long an invitation can be accepted.
 const InvitationLifetime = 7 * 24 * time.Hour
 
 // Invite invites an account to a workspace with a role. It has no access until it
@@ -93,7 +92,7 @@ func Invite(tx *db.Tx, workspaceID, accountID, role, inviter string) (invitation
 	return invitationID, Grant(tx, workspaceID, accountID, role)
 }
 
-// Prolong makes an invitation last as long as a new one, and returns when it ends.
+// Prolong renews the lifetime of an invitation, and returns when it ends.
 func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err error) {
 	end = tx.Now() + InvitationLifetime.Milliseconds()
 	return end, tx.Exec(`UPDATE workspace_member SET invited_by = $3, invitation_expires_at = $4 WHERE workspace_id = $1 AND account_id = $2`,
@@ -117,8 +116,8 @@ func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return NoteApprovers(tx, workspaceID)
 }
 
-// grantedNotBefore returns before when a role that is granted now does not count: any role while the workspace is vacant, and one that
-// approves while a single approver is left.
+// grantedNotBefore returns the time before which a newly granted role does not count. It applies to any role while the workspace is vacant,
+// and to a role that approves while a single approver is left.
 func grantedNotBefore(tx *db.Tx, workspaceID string, given Set) (notBefore int64, err error) {
 	for _, pair := range Pairs() {
 		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
@@ -132,8 +131,8 @@ func grantedNotBefore(tx *db.Tx, workspaceID string, given Set) (notBefore int64
 	return notBefore, nil
 }
 
-// DelayRole lets a role of all who hold it count no sooner than if it was granted now, while the workspace is vacant. Otherwise they
-// go on to request, and those who become approvers by it count later.
+// DelayRole delays a role for all its holders while the workspace is vacant, as if it was newly granted. In the other states it does
+// nothing: holders can continue to request, and those who become approvers by it count after the wait.
 func DelayRole(tx *db.Tx, workspaceID, role string) error {
 	notBefore, err := grantedNotBefore(tx, workspaceID, 0)
 	if err != nil || notBefore == 0 {
@@ -142,13 +141,13 @@ func DelayRole(tx *db.Tx, workspaceID, role string) error {
 	return tx.Exec(`UPDATE member_role SET not_before = $3 WHERE workspace_id = $1 AND role = $2 AND not_before < $3`, workspaceID, role, notBefore)
 }
 
-// ConfirmGrant notes that two people have granted a role.
+// ConfirmGrant records that two people have granted a role.
 func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
 }
 
-// CountAfterWait lets those who have got a role since a time, or become approvers by it, count after the wait of a new approver, because
-// two people who count or an operator decided it. The members have been locked since.
+// CountAfterWait lets new holders of a role, or new approvers by it, count after the wait of a new approver. It applies to those since a
+// time, because two people who count or an operator decided it. The members have been locked since.
 func CountAfterWait(tx *db.Tx, workspaceID, role string, since int64) error {
 	if err := tx.Exec(`UPDATE member_role SET not_before = 0 WHERE workspace_id = $1 AND role = $2 AND granted_at >= $3`, workspaceID, role, since); err != nil {
 		return err
@@ -157,8 +156,8 @@ func CountAfterWait(tx *db.Tx, workspaceID, role string, since int64) error {
 		AND account_id IN (SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2)`, workspaceID, role, since)
 }
 
-// Appoint gives a member a role as the operator of the server: they count after the usual wait, also where no second person is left, or
-// none was before. Whoever could approve already counts as before.
+// Appoint gives a member a role, as the operator of the server. They count after the usual wait, even if there is no second person or never
+// was. A person who could already approve keeps counting as before.
 func Appoint(tx *db.Tx, workspaceID, accountID, role, email string) error {
 	before, err := HeldBy(tx.Q, workspaceID, accountID)
 	if err == nil {
@@ -180,10 +179,9 @@ func Appoint(tx *db.Tx, workspaceID, accountID, role, email string) error {
 		ON CONFLICT (workspace_id) DO UPDATE SET members_changed = TRUE, appointed = excluded.appointed`, workspaceID, Automatic, email)
 }
 
-// Accept makes an invited account a member. The organization becomes the home of an
-// account that began with an invitation and has none yet; joining changes no other home,
-// or whoever invites somebody would read of their logins. The caller must have locked
-// the members of the workspace.
+// Accept makes an invited account a member. If the account began with an invitation and has no home, the organization becomes its home.
+// Joining changes no other home, because an inviter could otherwise read the account's logins. The caller must have locked the members of
+// the workspace.
 func Accept(tx *db.Tx, workspaceID, accountID string) error {
 	if err := tx.Exec(`UPDATE workspace_member SET accepted = TRUE, member_id = account_id, joined_at = $3 WHERE workspace_id = $1 AND account_id = $2`,
 		workspaceID, accountID, tx.Now()); err != nil {
@@ -196,9 +194,8 @@ func Accept(tx *db.Tx, workspaceID, accountID string) error {
 		WHERE id = $2 AND awaits_home = TRUE`, workspaceID, accountID)
 }
 
-// AskAgain makes invitations of all memberships of an account that turns out to have been
-// completed by somebody else than whose address it has: the one agreed for the other. Nor
-// has the account a home, before its owner accepts something.
+// AskAgain turns all memberships of an account back into invitations. It is for an account that was completed by someone other than the
+// owner of its address, who agreed in the owner's place. The account also has no home until its owner accepts an invitation.
 func AskAgain(tx *db.Tx, accountID string) error {
 	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1`, accountID)
 	if err != nil {
@@ -216,32 +213,30 @@ func AskAgain(tx *db.Tx, accountID string) error {
 	return tx.Exec(`UPDATE account SET home_org_id = NULL, awaits_home = TRUE WHERE id = $1`, accountID)
 }
 
-// Knows reports whether an account belongs to an organization already, by an address that
-// it has proved. It need not be asked to join one more workspace there. An address that
-// somebody else could have completed by the link of one workspace opens no other one.
+// Knows reports whether an account already belongs to an organization, with a verified address. Such an account joins further workspaces
+// there without an invitation. An address that someone else could have completed through the link of one workspace does not count.
 func Knows(q db.Q, organizationID, accountID string) (bool, error) {
 	return q.Row(`SELECT a.id FROM account a WHERE a.id = $2 AND a.status = 'active' AND a.email_proof = '*' AND (
 		EXISTS (SELECT 1 FROM organization_member o WHERE o.account_id = a.id AND o.organization_id = $1) OR
 		EXISTS (SELECT 1 FROM live_member l WHERE l.account_id = a.id AND l.organization_id = $1))`, organizationID, accountID).Scan(new(string))
 }
 
-// Member is an account in a workspace. ID is what the API calls it there: the id of the
-// invitation until it is accepted, and of the account from then on, so that nobody
-// learns from an invitation whether an address has an account.
+// Member is an account in a workspace. ID identifies it there in the API: the id of the invitation until it is accepted, then that of the
+// account. So an invitation does not reveal whether an address has an account.
 type Member struct {
 	ID        string
 	AccountID string
 	Invited   bool
 }
 
-// What the API calls the status of a member.
+// Statuses of a member in the API.
 const (
 	MemberInvited   = "invited"
 	MemberActive    = "active"
-	MemberSuspended = "suspended" // only of a leaver
+	MemberSuspended = "suspended" // only for a leaver
 )
 
-// Status is what the API calls whether the member has accepted.
+// Status returns the status of the member in the API.
 func (m Member) Status() string {
 	if m.Invited {
 		return MemberInvited
@@ -249,15 +244,14 @@ func (m Member) Status() string {
 	return MemberActive
 }
 
-// Accepted is what accepting an invitation changes, as the log tells it.
+// Accepted returns the changes, as logged, of accepting an invitation.
 func Accepted() audit.Changes {
 	var c audit.Changes
 	c.Add("status", MemberInvited, MemberActive)
 	return c
 }
 
-// FindMember finds a member by the id of the account, or by that of the invitation, which
-// goes on to name them when they have accepted.
+// FindMember finds a member by the id of the account or of the invitation. The id of the invitation stays valid after it is accepted.
 func FindMember(q db.Q, workspaceID, id string) (m Member, found bool, err error) {
 	where := `account_id = $2 AND accepted = TRUE`
 	if strings.HasPrefix(id, "inv_") {
@@ -278,8 +272,8 @@ func scanMember(row db.Row) (m Member, found bool, err error) {
 	return m, found, err
 }
 
-// LeaveHome gives accounts that no longer belong to their home organization another one: the one that they joined first of those that
-// are left.
+// LeaveHome gives accounts that no longer belong to their home organization a new one: of the remaining organizations, the one that they
+// joined first.
 func LeaveHome(tx *db.Tx, accountIDs ...string) error {
 	for piece := range db.Pieces(accountIDs) {
 		sql := db.NewStatement(`UPDATE account SET home_org_id = COALESCE(
@@ -297,16 +291,14 @@ func LeaveHome(tx *db.Tx, accountIDs ...string) error {
 	return nil
 }
 
-// HomeOrg is the organization whose owners read what an account does outside of
-// workspaces, such as its logins. There may be none.
+// HomeOrg returns the organization whose owners can read what an account does outside of workspaces, such as its logins. There may be none.
 func HomeOrg(q db.Q, accountID string) (organizationID string, err error) {
 	_, err = q.Row(`SELECT home_org_id FROM account WHERE id = $1`, accountID).Scan(&organizationID)
 	return organizationID, err
 }
 
-// AuditOrganization is the organization whose audit log records what an operator
-// did: the one that it concerns, or else the first one of the store, which is the
-// operator's own.
+// AuditOrganization returns the organization whose audit log records an operator's action. It is the affected one, or else the first one of
+// the store, which is the operator's own.
 func AuditOrganization(q db.Q, organizationID string) (string, error) {
 	if organizationID != "" {
 		return organizationID, nil
@@ -315,7 +307,7 @@ func AuditOrganization(q db.Q, organizationID string) (string, error) {
 	return organizationID, err
 }
 
-// ProvedAddress is the email_proof of an account whose address is shown to be the person's.
+// ProvedAddress is the email_proof of an account with a verified address.
 const ProvedAddress = "*"
 
 // RemoveMember removes a membership, which removes its roles, too.

@@ -6,8 +6,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// ModeOf returns the mode of the money that the credential of a caller is limited to, "" if it is for both. Accounts, payouts and
-// deposits of another mode do not exist for the caller.
+// ModeOf returns the mode of money that the caller's credential is limited to, or "" for both. Accounts, payouts and deposits of another
+// mode do not exist for the caller.
 func ModeOf(by audit.Actor) string {
 	if by.Scope.Mode == audit.BothModes {
 		return ""
@@ -15,7 +15,7 @@ func ModeOf(by audit.Actor) string {
 	return by.Scope.Mode
 }
 
-// RequireMode returns an error unless the credential of a caller is for money of all these modes.
+// RequireMode returns an error unless the caller's credential covers money of all these modes.
 func RequireMode(by audit.Actor, workspaceID string, modes ...string) error {
 	for _, mode := range modes {
 		if !by.Scope.InMode(mode) {
@@ -27,8 +27,8 @@ func RequireMode(by audit.Actor, workspaceID string, modes ...string) error {
 	return nil
 }
 
-// RequireModeOfWorkspace returns an error if the credential of a caller is not for live money and the workspace has a live account: what
-// holds for all of the workspace decides about that money, too. The transaction that makes the change calls it.
+// RequireModeOfWorkspace returns an error if the caller's credential does not cover live money and the workspace has a live account. A
+// setting of the whole workspace also affects that money. Call it in the transaction that makes the change.
 func RequireModeOfWorkspace(q db.Q, by audit.Actor, workspaceID string) error {
 	if by.Scope.InMode(audit.LiveMode) {
 		return nil
@@ -40,7 +40,7 @@ func RequireModeOfWorkspace(q db.Q, by audit.Actor, workspaceID string) error {
 	return RequireMode(by, workspaceID, audit.LiveMode)
 }
 
-// RequireModeToGrant is RequireModeOfWorkspace for a grant that includes one of the decisive permissions: whoever gets it is not limited to
+// RequireModeToGrant is RequireModeOfWorkspace for a grant that includes one of the decisive permissions. The recipient is not limited to
 // the mode of the caller.
 func RequireModeToGrant(q db.Q, by audit.Actor, workspaceID string, given Set) error {
 	if given&Decisive() == 0 {
@@ -49,8 +49,7 @@ func RequireModeToGrant(q db.Q, by audit.Actor, workspaceID string, given Set) e
 	return RequireModeOfWorkspace(q, by, workspaceID)
 }
 
-// RequireModeOfPayee is RequireModeOfWorkspace for a change of an entry that has a receiving method which can be paid, or is about to get
-// one.
+// RequireModeOfPayee is RequireModeOfWorkspace for a change of an entry that has a payable receiving method, or is about to get one.
 func RequireModeOfPayee(q db.Q, by audit.Actor, workspaceID, entryID string, gets bool) error {
 	if by.Scope.InMode(audit.LiveMode) {
 		return nil

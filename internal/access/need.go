@@ -2,9 +2,8 @@ package access
 
 import "slices"
 
-// Needs is the set of permissions that a permission is useless without. Nothing
-// can be done in a workspace that one cannot see, and nothing can be changed without
-// seeing it.
+// Needs returns the permissions without which a permission is useless. Everything in a workspace needs the permission to see the workspace,
+// and every change needs the permission to see what it changes.
 func (p Permission) Needs() Set {
 	switch p {
 	case WSRead:
@@ -29,8 +28,8 @@ func (p Permission) Needs() Set {
 	return SetOf(WSRead)
 }
 
-// WithNeeds adds what the named permissions need, and returns what was added. It
-// keeps unknown names, so that the service can refuse them.
+// WithNeeds adds the permissions that the named ones need, and returns which were added. It keeps unknown names, so that the service can
+// refuse them.
 func WithNeeds(names []string) (all []string, added Set) {
 	var chosen Set
 	for _, name := range names {

@@ -9,17 +9,17 @@ import (
 	"bursar/internal/fault"
 )
 
-// What an operator of the store may do. No role has these.
+// Permissions of an operator of the store. No role has them.
 const (
 	OpsRead   Permission = "ops.read"   // see organizations, users, rails and the audit log of the operator
 	OpsMoney  Permission = "ops.money"  // confirm deposits
 	OpsAccess Permission = "ops.access" // disable and reset users, and appoint approvers
 )
 
-// OperatorPermissions lists what an operator may do.
+// OperatorPermissions returns the permissions of operators.
 func OperatorPermissions() []Permission { return []Permission{OpsRead, OpsMoney, OpsAccess} }
 
-// OperatorHolds returns what an active person may do as an operator; nil if they are none.
+// OperatorHolds returns the operator permissions of an active person, or nil if they are not an operator.
 func OperatorHolds(q db.Q, accountID string) (held []Permission, err error) {
 	var text string
 	_, err = q.Row(`SELECT o.permissions FROM operator o JOIN account a ON a.id = o.account_id
@@ -30,8 +30,8 @@ func OperatorHolds(q db.Q, accountID string) (held []Permission, err error) {
 	return held, err
 }
 
-// RequireOperator returns an error unless the caller is an operator who holds a permission, and has signed in a moment ago or uses a
-// key that administers and is not limited. Everyone else is told that there is nothing here.
+// RequireOperator returns an error unless the caller is an operator who holds a permission. They must also have signed in recently, or use
+// a key that administers and is not limited. To everyone else, the resource does not exist.
 func RequireOperator(q db.Q, by audit.Actor, need Permission, now int64) error {
 	held, err := OperatorHolds(q, by.ID)
 	switch {
@@ -54,7 +54,7 @@ func RequireOperator(q db.Q, by audit.Actor, need Permission, now int64) error {
 	return nil
 }
 
-// MayApproveAnywhere reports whether an account may approve changes of where money goes, or payouts, in any workspace.
+// MayApproveAnywhere reports whether an account may approve changes of receiving methods, or payouts, in any workspace.
 func MayApproveAnywhere(q db.Q, accountID string) (bool, error) {
 	workspaces, err := approverIn(q, accountID)
 	return len(workspaces) > 0, err
@@ -75,8 +75,8 @@ func approverIn(q db.Q, accountID string) (list []string, err error) {
 	return list, err
 }
 
-// RestartApprover lets an account count as an approver only after the cooling time, wherever it may approve, and returns those
-// workspaces. It must come before the account is locked.
+// RestartApprover restarts the waiting period of an account as an approver in every workspace where it may approve. It returns those
+// workspaces. Call it before the account is locked.
 func RestartApprover(tx *db.Tx, accountID string) ([]string, error) {
 	list, err := approverIn(tx.Q, accountID)
 	for _, id := range list {

@@ -7,11 +7,11 @@ import (
 	"bursar/internal/db"
 )
 
-// cameThrough selects the API key through which a new membership or role of a workspace comes: that of the caller's session, or else the
-// one through which the caller became a member.
+// cameThrough selects the API key through which a new membership or role of a workspace comes. That is the key of the caller's session, or
+// else the one through which the caller became a member.
 const cameThrough = `COALESCE($4, (SELECT g.through_key_id FROM workspace_member g WHERE g.workspace_id = $1 AND g.account_id = $3))`
 
-// NoteOrigin stores who has just given a new membership with its roles, and with which API key.
+// NoteOrigin stores who granted a new membership with its roles, and with which API key.
 func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error {
 	if by.ID == "" {
 		return nil
@@ -25,7 +25,7 @@ func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error 
 	return nil
 }
 
-// NoteRoleOrigin is NoteOrigin for one more role of a member.
+// NoteRoleOrigin is NoteOrigin for an additional role of a member.
 func NoteRoleOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID, role string) error {
 	if by.ID == "" {
 		return nil
@@ -41,7 +41,7 @@ func NoteOwnerOrigin(tx *db.Tx, by audit.Actor, organizationID, accountID string
 		WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID, by.ID, db.NullText(by.KeyID))
 }
 
-// WorkspacesThrough lists the workspaces into which someone came through API keys, in the order in which they are locked.
+// WorkspacesThrough lists the workspaces that someone joined through API keys, in lock order.
 func WorkspacesThrough(q db.Q, keys []string) ([]string, error) {
 	list, err := placesThrough(q, keys, `SELECT DISTINCT workspace_id FROM workspace_member WHERE through_key_id IN (`)
 	if err != nil {
@@ -51,7 +51,7 @@ func WorkspacesThrough(q db.Q, keys []string) ([]string, error) {
 	return sortedSet(append(list, more...)), err
 }
 
-// OrganizationsThrough lists the organizations whose owners came through API keys, in the order in which they are locked.
+// OrganizationsThrough lists the organizations whose owners came through API keys, in lock order.
 func OrganizationsThrough(q db.Q, keys []string) ([]string, error) {
 	list, err := placesThrough(q, keys, `SELECT DISTINCT organization_id FROM organization_member WHERE through_key_id IN (`)
 	return sortedSet(list), err

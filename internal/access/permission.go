@@ -37,8 +37,7 @@ const (
 	OrgSettingsWrite Permission = "org.settings.write"
 )
 
-// workspacePermissions are the permissions that a role can hold, in the order in which
-// they are shown. The index of a permission is its bit in a Set.
+// workspacePermissions returns the permissions that a role can hold, in display order. The index of a permission is its bit in a Set.
 func workspacePermissions() []Permission {
 	return []Permission{
 		WSRead, WSWrite, MembersRead, MembersWrite, RolesWrite,
@@ -51,7 +50,7 @@ func workspacePermissions() []Permission {
 // Set is a set of workspace permissions.
 type Set uint64
 
-// SetOf makes a set of permissions. It ignores what is not a workspace permission.
+// SetOf returns a set of permissions. It ignores anything that is not a workspace permission.
 func SetOf(list ...Permission) Set {
 	var s Set
 	for _, p := range list {
@@ -62,7 +61,7 @@ func SetOf(list ...Permission) Set {
 	return s
 }
 
-// ParseSet reads the form that String writes.
+// ParseSet parses the format of String.
 func ParseSet(text string) Set {
 	var s Set
 	for name := range strings.FieldsSeq(text) {
@@ -71,9 +70,8 @@ func ParseSet(text string) Set {
 	return s
 }
 
-// OfMachine is what a machine client holds of a set: it can never decide who else may do
-// something, because whoever made it and knows its secret may have left since; nor is it a
-// second pair of eyes.
+// OfMachine returns the subset of permissions that a machine client can hold. A client cannot decide who may do something, because a person
+// who knows its secret may have left. Nor is it a second person.
 func (s Set) OfMachine() Set {
 	return s &^ SetOf(MembersWrite, RolesWrite, KeysWrite, ReceivingApprove, PayoutsApprove)
 }
@@ -100,7 +98,7 @@ func (s Set) List() []Permission {
 	return list
 }
 
-// Names returns the permissions as the API sends them.
+// Names returns the permissions in the format of the API.
 func (s Set) Names() []string {
 	names := []string{}
 	for _, p := range s.List() {
@@ -120,10 +118,10 @@ type Role struct {
 	BuiltIn     bool
 }
 
-// Admin is the key of the role that at least one member of a workspace always holds.
+// Admin is the key of the role that at least one member of a workspace must hold.
 const Admin = "admin"
 
-// BuiltInRoles are the roles that every workspace has.
+// BuiltInRoles returns the roles that every workspace has.
 func BuiltInRoles() []Role {
 	viewer := SetOf(WSRead, MembersRead, DirectoryRead, PayoutsRead, AccountsRead)
 	member := viewer | SetOf(DirectoryWrite, ReceivingRead)

@@ -7,13 +7,12 @@ import (
 	"bursar/internal/fault"
 )
 
-// recentLogin is how long after signing in a person may make credentials.
+// recentLogin is how long after signing in a person may create credentials.
 const recentLogin = 15 * time.Minute
 
-// RequireRecentLogin returns an error if the caller is a person who signed in too long ago
-// for what they are about to do: an unattended browser or a stolen token must not become
-// lasting access. It lets sessions of keys and machine clients pass; where what they make
-// outlives them, RequireAdministration guards it.
+// RequireRecentLogin returns an error if the caller is a person whose sign-in is too old for the operation. An unattended browser or a
+// stolen token must not become permanent access. It accepts sessions of keys and machine clients. RequireAdministration protects operations
+// of theirs that outlive them.
 func RequireRecentLogin(by audit.Actor, now int64) error {
 	if by.Type != audit.User || by.KeyID != "" || now-by.LoggedInAt < recentLogin.Milliseconds() {
 		return nil

@@ -8,19 +8,19 @@ import (
 	"bursar/internal/db"
 )
 
-// maxRemovals bounds how many removals of owners are searched for that of one.
+// maxRemovals is the maximum number of removed owners that are searched for one.
 const maxRemovals = 100
 
-// removal names the audit rows that tell how someone lost their place in a workspace, or as an owner.
+// removal identifies the audit rows of how a person lost their membership or ownership.
 type removal struct {
 	workspaceID string // empty for the log of an organization
 	resourceID  string // the account, or the organization
 	action      audit.Action
 }
 
-// onlyReports reports whether access that came through the keys stays until an admin decides, because the owner of the keys is no longer
-// there: someone who has left must not lock out those who stayed. A thief who has removed the owner gains nothing by it, and an
-// operator always suspends.
+// onlyReports reports whether access through the keys stays in force until an admin decides, because the owner of the keys has left. A
+// person who has left must not lock out the remaining members. A thief gains nothing by removing the owner, and an operator always
+// suspends.
 func (c Compromise) onlyReports(q db.Q, by audit.Actor, there bool, through map[string]bool, r removal) (bool, error) {
 	if there || by.Type == audit.System {
 		return false, nil
@@ -29,7 +29,7 @@ func (c Compromise) onlyReports(q db.Q, by audit.Actor, there bool, through map[
 	return !expelled, err
 }
 
-// expelled reports whether the owner of the keys was removed with one of them, or by someone who came through them.
+// expelled reports whether the owner of the keys was removed with one of them, or by a person who came through them.
 func (c Compromise) expelled(q db.Q, through map[string]bool, r removal) (expelled bool, err error) {
 	found := false
 	err = q.Each(func(rows db.Rows) error {
@@ -46,7 +46,7 @@ func (c Compromise) expelled(q db.Q, through map[string]bool, r removal) (expell
 	return expelled, err
 }
 
-// removesOwner reports whether a row tells that an account was removed as an owner.
+// removesOwner reports whether a row records the removal of an account as an owner.
 func removesOwner(row api.AuditEntry, accountID string) bool {
 	return slices.ContainsFunc(row.Changes, func(c api.AuditChange) bool { return c.Field == "owners" && string(c.Before) == `"`+accountID+`"` })
 }

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// Within returns what the scope of a credential leaves of a set of permissions.
+// Within returns the subset of permissions that the scope of a credential covers.
 func Within(scope audit.Scope, held Set) Set {
 	if scope.Permissions == nil {
 		return held
@@ -20,13 +20,14 @@ func Within(scope audit.Scope, held Set) Set {
 	return held & limit
 }
 
-// byCredential reports whether an actor is a program: it acts by a key or as a machine client, or in a session that a key approved.
+// byCredential reports whether an actor is a program. It is one if it uses a key, is a machine client, or has a session that a key
+// approved.
 func byCredential(by audit.Actor) bool {
 	return by.Type != audit.System && (by.Type != audit.User || by.KeyID != "")
 }
 
-// RequireOrganizationLog returns an error unless the caller may read the audit log of an organization: an owner, by a key only if its
-// scope has the permission and is not limited to workspaces.
+// RequireOrganizationLog returns an error unless the caller may read the audit log of an organization. The caller must be an owner. A key's
+// scope must include the permission and not be limited to workspaces.
 func (a *Authority) RequireOrganizationLog(ctx context.Context, by audit.Actor, organizationID string, need Permission) error {
 	got, err := a.inOrganization(ctx, by, organizationID)
 	if err != nil {
@@ -41,8 +42,8 @@ func (a *Authority) RequireOrganizationLog(ctx context.Context, by audit.Actor, 
 	return nil
 }
 
-// RequireToLeave returns an error unless the caller may leave a workspace. A person may always, also without the second factor that the
-// organization demands: its rule keeps no one in. The scope of a credential must allow it to change members.
+// RequireToLeave returns an error unless the caller may leave a workspace. A person always may, even without the second factor that the
+// organization requires, because that rule must not keep anyone in. A credential's scope must allow it to change members.
 func (a *Authority) RequireToLeave(ctx context.Context, by audit.Actor, workspaceID string) error {
 	if _, err := a.membership(ctx, by, workspaceID); err != nil {
 		return err
@@ -53,8 +54,8 @@ func (a *Authority) RequireToLeave(ctx context.Context, by audit.Actor, workspac
 	return nil
 }
 
-// RequireUnlimited returns an error if the credential of the caller is limited to permissions or workspaces: what is about the whole
-// account is not in its scope.
+// RequireUnlimited returns an error if the caller's credential is limited to permissions or workspaces. Operations on the whole account are
+// outside such a scope.
 func RequireUnlimited(by audit.Actor, need Permission) error {
 	if by.Scope.Permissions == nil && by.Scope.WorkspaceIDs == nil {
 		return nil
@@ -62,8 +63,8 @@ func RequireUnlimited(by audit.Actor, need Permission) error {
 	return fault.Denied(string(need), fault.Scope{})
 }
 
-// inScope returns what a caller whose credential is limited to workspaces is in an organization: a member by one of those, never an
-// owner.
+// inScope returns the access to an organization of a caller whose credential is limited to workspaces. They are a member through one of
+// those, never an owner.
 func (a *Authority) inScope(ctx context.Context, by audit.Actor, organizationID string) (access, error) {
 	for _, id := range by.Scope.WorkspaceIDs {
 		got, err := a.lookUp(ctx, accessKey{aWorkspace, by.ID, id}, workspaceAccess)
@@ -77,8 +78,7 @@ func (a *Authority) inScope(ctx context.Context, by audit.Actor, organizationID 
 	return access{}, nil
 }
 
-// HeldAnywhere returns the permissions that the caller holds in at least one of the workspaces that the scope of their credential
-// includes.
+// HeldAnywhere returns the permissions that the caller holds in at least one workspace within the scope of their credential.
 func HeldAnywhere(q db.Q, by audit.Actor) (held Set, err error) {
 	err = q.Each(func(r db.Rows) error {
 		if role, ok := BuiltInRole(r.Text(0)); ok {
@@ -93,7 +93,7 @@ func HeldAnywhere(q db.Q, by audit.Actor) (held Set, err error) {
 	return Within(by.Scope, held), err
 }
 
-// BelongsToAll reports whether the caller belongs to all of some workspaces, within the scope of their credential.
+// BelongsToAll reports whether the caller belongs to all given workspaces, within the scope of their credential.
 func BelongsToAll(q db.Q, by audit.Actor, workspaceIDs []string) (bool, error) {
 	for _, id := range workspaceIDs {
 		member, err := q.Row(`SELECT workspace_id FROM live_member WHERE workspace_id = $1 AND account_id = $2`, id, by.ID).Scan(new(string))

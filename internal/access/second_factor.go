@@ -9,10 +9,9 @@ import (
 var errSecondFactor = fault.New(fault.SecondFactorRequired,
 	"your organization demands a second factor: sign in to the console with one, or set one up there, then log in again")
 
-// RequireSecondFactor returns an error if the caller is a person whom an organization
-// demands a second factor of, and who began the session without. It guards what changes
-// how they sign in, and the keys that are good in that organization. Within it the
-// Authority refuses such a caller everything but to leave.
+// RequireSecondFactor returns an error if the caller is a person whose organization requires a second factor and whose session has none. It
+// protects changes of how they sign in, and of keys that are valid in that organization. There, the Authority refuses such a caller
+// everything except leaving.
 func RequireSecondFactor(by audit.Actor) error {
 	if by.NeedsFactor {
 		return errSecondFactor
@@ -20,7 +19,7 @@ func RequireSecondFactor(by audit.Actor) error {
 	return nil
 }
 
-// DemandsOn returns the names of the organizations of a person that demand a second factor.
+// DemandsOn returns the names of a person's organizations that require a second factor.
 func DemandsOn(q db.Q, accountID string) ([]string, error) {
 	return db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT name FROM organization
 		WHERE require_second_factor = TRUE AND id IN (
@@ -32,8 +31,7 @@ func DemandsOn(q db.Q, accountID string) ([]string, error) {
 		) ORDER BY name`, accountID)
 }
 
-// HasFactor reports whether a person has something that counts as a second factor: a
-// passkey, an authenticator app or, if sso is set, an identity provider that knows them.
+// HasFactor reports whether a person has a second factor: a passkey, an authenticator app or, if sso is set, a linked identity provider.
 func HasFactor(q db.Q, accountID string, sso bool) (bool, error) {
 	sql := `SELECT account_id FROM passkey WHERE account_id = $1 UNION SELECT account_id FROM totp WHERE account_id = $1`
 	if sso {

@@ -7,43 +7,42 @@ import (
 	"time"
 )
 
-// How many people a workspace demands for a change of where money goes.
+// How many people a change of receiving methods needs in a workspace.
 const (
-	Automatic  = "automatic" // two as soon as there are two who could
+	Automatic  = "automatic" // two once two people are eligible
 	TwoPersons = "two_persons"
 	OnePerson  = "one_person"
 )
 
 const (
-	// defaultCooling is how many hours an approved change waits where the workspace has not
-	// decided. It is also how long a workspace that lets changes be paid at once waits until a new
-	// approver counts.
+	// defaultCooling is how many hours an approved change waits if the workspace has not set it. It is also the wait of a new approver in a
+	// workspace without cooling.
 	defaultCooling = 24
 	// defaultDemand is how many hours the demand outlives the last second person.
 	defaultDemand = 72
-	// Extension is by how much an approver or an owner can extend that, once.
+	// Extension is the one-time extension of the demand by an approver or an owner.
 	Extension = 72 * time.Hour
 )
 
-// never is a time that does not come.
+// never is a time that is never reached.
 const never = math.MaxInt64
 
-// Pair is the permission to ask for something and the one to allow it to somebody else.
+// Pair is the permission to request a change and the permission to approve it.
 type Pair struct {
 	Make, Approve Permission
 	name          string // in the table approver
 }
 
-// The pairs: Receiving changes where money goes, Payouts moves it.
+// The pairs: Receiving changes receiving methods, Payouts moves money.
 var (
 	Receiving = Pair{ReceivingWrite, ReceivingApprove, "receiving"}
 	Payouts   = Pair{PayoutsCreate, PayoutsApprove, "payouts"}
 )
 
-// Pairs lists the pairs.
+// Pairs returns all pairs.
 func Pairs() []Pair { return []Pair{Receiving, Payouts} }
 
-// other is the pair that is not this one.
+// other returns the other pair.
 func (p Pair) other() Pair {
 	if p == Payouts {
 		return Receiving
@@ -51,7 +50,7 @@ func (p Pair) other() Pair {
 	return Payouts
 }
 
-// seenColumn is the column of receiving_policy that says when there last were two people.
+// seenColumn returns the column of receiving_policy with the time when there last were two people.
 func (p Pair) seenColumn() string {
 	if p == Payouts {
 		return "payouts_seen_at"
@@ -59,15 +58,15 @@ func (p Pair) seenColumn() string {
 	return "two_seen_at"
 }
 
-// Policy is what a workspace has decided about second people.
+// Policy is the second-person policy of a workspace.
 type Policy struct {
-	// Approval is Automatic, TwoPersons or OnePerson. Of payouts it is Automatic: for them there are rules.
+	// Approval is Automatic, TwoPersons or OnePerson. For payouts it is Automatic, because they have rules.
 	Approval string
-	Hours    *int64 // of cooling, and until a new approver counts; nil if the workspace has not decided
-	Demand   *int64 // hours for which the demand outlives the last second person; nil if the workspace has not decided
+	Hours    *int64 // cooling, and wait of a new approver; nil if not set
+	Demand   *int64 // hours that the demand outlives the last second person; nil if not set
 }
 
-// strict is the policy where it is as strict as the default, and the default where it is looser.
+// strict returns the policy, with the default in place of anything looser.
 func (p Policy) strict() Policy {
 	if p.Approval == OnePerson {
 		p.Approval = Automatic
@@ -81,7 +80,7 @@ func (p Policy) strict() Policy {
 	return p
 }
 
-// DemandHours is for how many hours the demand outlives the last second person.
+// DemandHours returns how many hours the demand outlives the last second person.
 func (p Policy) DemandHours() int64 {
 	if p.Demand != nil {
 		return *p.Demand
@@ -89,7 +88,7 @@ func (p Policy) DemandHours() int64 {
 	return defaultDemand
 }
 
-// wait is how many hours a new approver waits until they count.
+// wait returns how many hours pass before a new approver counts.
 func (p Policy) wait() int64 {
 	if p.Hours != nil && *p.Hours > 0 {
 		return *p.Hours
@@ -97,43 +96,43 @@ func (p Policy) wait() int64 {
 	return defaultCooling
 }
 
-// Loosens reports whether a policy asks for less of the approvers of every pair than another one does.
+// Loosens reports whether a policy requires less of the approvers of every pair than another one.
 func (p Policy) Loosens(before Policy) bool {
 	return p.wait() < before.wait() || p.DemandHours() < before.DemandHours()
 }
 
-// SecondPerson is how a workspace demands a second person, and who could be one: see doc.go.
+// SecondPerson is the demand for a second person in a workspace, and its candidates: see doc.go.
 type SecondPerson struct {
 	Policy        // in force
-	Stored Policy // what the workspace has decided, of which less is in force while MadeAlone and Suspended
-	// MadeAlone says that one person made the stored policy while there was no second person.
+	Stored Policy // the workspace's setting, of which less is in force while MadeAlone and Suspended
+	// MadeAlone reports that one person made the stored policy while there was no second person.
 	MadeAlone bool
 	Version   int64 // of the policy
 
-	// Present says that one person may make what the pair is about and another may approve it.
+	// Present reports whether one person may request and another may approve.
 	Present bool
 
-	people     []string              // who may approve now
-	makers     map[string]int64      // who may make, and before when they do not count as another person
+	people     []string              // those who may approve
+	makers     map[string]int64      // those who may request, with the time before which they do not count as another person
 	roles      map[string][]heldRole // of those who may approve
-	since      map[string]arrival    // since when they are known to
-	gone       []string              // of those who are known
+	since      map[string]arrival    // when each approver was first recorded
+	gone       []string              // recorded people who are gone
 	twoSeen    int64
-	other      sighting // of the other pair, with which this one shares the policy
+	other      sighting // of the other pair, which shares the policy
 	extendedAt int64
 	now        int64
 }
 
-// sighting is whether there are two people for a pair, and when there last were.
+// sighting records whether there are two people for a pair, and when there last were.
 type sighting struct {
 	present bool
 	seen    int64
 }
 
-// arrival is since when an approver is known, and before when they do not count.
+// arrival is when an approver was first recorded, and before when they do not count.
 type arrival struct{ since, notBefore int64 }
 
-// heldRole is a role of a person, since when they have it, and how it was granted.
+// heldRole is a role of a person, since when they hold it, and how it was granted.
 type heldRole struct {
 	key                  string
 	permissions          Set
@@ -141,13 +140,13 @@ type heldRole struct {
 	byTwo                bool
 }
 
-// At is what holds at another time, if nobody's access has changed since it was read.
+// At returns the state at another time, if no access has changed since it was read.
 func (p SecondPerson) At(now int64) SecondPerson {
 	p.now = now
 	return p.inForce()
 }
 
-// inForce decides what of the stored policy is in force.
+// inForce decides which part of the stored policy is in force.
 func (p SecondPerson) inForce() SecondPerson {
 	p.Policy = p.Stored
 	if p.MadeAlone {
@@ -162,19 +161,19 @@ func (p SecondPerson) inForce() SecondPerson {
 	return p
 }
 
-// Suspended reports whether the stored policy waits for a second person to confirm it, because one person made it alone.
+// Suspended reports whether the stored policy waits for confirmation by a second person, because one person made it alone.
 func (p SecondPerson) Suspended() bool { return p.MadeAlone && p.Policy != p.Stored }
 
-// Demanded reports whether a change needs a second person. Having fallen back to one person
-// changes nothing for a while, or whoever removes the others would be alone.
+// Demanded reports whether a change needs a second person. The demand lasts for a while after only one person is left. Otherwise a person
+// could remove the others and act alone.
 func (p SecondPerson) Demanded() bool {
 	return p.Approval == TwoPersons || p.Approval == Automatic && p.Available()
 }
 
-// Available reports whether there are two people who could, or were until lately.
+// Available reports whether two people could act, or could until recently.
 func (p SecondPerson) Available() bool { return p.Present || p.now < p.DemandEnds() }
 
-// DemandEnds is until when the demand lasts, unless another approver counts before; 0 if there never were two people.
+// DemandEnds returns when the demand ends, unless another approver counts before. It returns 0 if there never were two people.
 func (p SecondPerson) DemandEnds() int64 {
 	if p.twoSeen == 0 {
 		return 0
@@ -189,13 +188,13 @@ func (p SecondPerson) DemandEnds() int64 {
 // extended reports whether the demand was extended since there last were two people.
 func (p SecondPerson) extended() bool { return p.extendedAt >= p.twoSeen }
 
-// Vacant reports whether there were two people who counted, there are not now, and the demand goes on.
+// Vacant reports whether there were two people who counted, there no longer are, and the demand continues.
 func (p SecondPerson) Vacant() bool { return p.now < p.DemandEnds() && !p.two() }
 
 // Extendable reports whether the demand can be extended.
 func (p SecondPerson) Extendable() bool { return p.Vacant() && !p.extended() }
 
-// two reports whether one person may make what the pair is about, and another one may approve it and counts.
+// two reports whether one person may request, and another one may approve and counts.
 func (p SecondPerson) two() bool {
 	for maker, notBefore := range p.makers {
 		if notBefore <= p.now && p.OtherCounts(maker) {
@@ -205,16 +204,16 @@ func (p SecondPerson) two() bool {
 	return false
 }
 
-// MakerCountsFrom returns from when on what a person requests may be approved: one who was allowed to request while there was no
-// second person may be whoever approves.
+// MakerCountsFrom returns from when on a person's requests may be approved. A person who was allowed to request while there was no second
+// person may be a puppet account of the approver.
 func (p SecondPerson) MakerCountsFrom(accountID string) int64 { return p.makers[accountID] }
 
-// OtherCounts reports whether somebody besides some people may approve now and counts.
+// OtherCounts reports whether a person other than the given ones may approve and counts.
 func (p SecondPerson) OtherCounts(but ...string) bool {
 	return slices.ContainsFunc(p.people, func(id string) bool { return !slices.Contains(but, id) && p.CountsFrom(id) <= p.now })
 }
 
-// CoolingHours is how long an approved change waits before it can be paid.
+// CoolingHours returns how long an approved change waits before it can be paid.
 func (p SecondPerson) CoolingHours() int64 {
 	switch {
 	case p.Hours != nil:
@@ -225,7 +224,7 @@ func (p SecondPerson) CoolingHours() int64 {
 	return 0
 }
 
-// CountsFrom returns when a person who may approve counts as the second one; 0 is always.
+// CountsFrom returns when a person who may approve counts as the second person, or 0 for always.
 func (p SecondPerson) CountsFrom(accountID string) int64 {
 	came, known := p.since[accountID]
 	switch {
@@ -237,14 +236,14 @@ func (p SecondPerson) CountsFrom(accountID string) int64 {
 	return max(came.since+p.wait()*time.Hour.Milliseconds(), came.notBefore)
 }
 
-// isNew reports whether a person who may approve has not been noted yet.
+// isNew reports whether a person who may approve has not been recorded.
 func (p SecondPerson) isNew(accountID string) bool {
 	_, known := p.since[accountID]
 	return !known && slices.Contains(p.people, accountID)
 }
 
-// RoleCountsFrom returns when a role of a person counts for what was requested at some time: at once if they had it by then, or
-// a while after two people have granted it. Otherwise whoever needs a role could give it to themselves.
+// RoleCountsFrom returns when a role of a person counts for a request made at a time. It counts at once if they held it by then, or a while
+// after two people granted it. Otherwise a person could give themselves the required role.
 func (p SecondPerson) RoleCountsFrom(accountID, role string, requestedAt int64) int64 {
 	i := slices.IndexFunc(p.roles[accountID], func(r heldRole) bool { return r.key == role })
 	if i < 0 {
@@ -259,10 +258,10 @@ func (p SecondPerson) RoleCountsFrom(accountID, role string, requestedAt int64) 
 	return never
 }
 
-// Makers lists who may request now.
+// Makers returns the people who may request.
 func (p SecondPerson) Makers() []string { return slices.Sorted(maps.Keys(p.makers)) }
 
-// Others counts who may approve besides some people, with a role if one is named, whether they count already or not.
+// Others counts the people other than the given ones who may approve, with a role if one is given. It includes those who do not count yet.
 func (p SecondPerson) Others(role string, but ...string) (n int) {
 	for _, id := range p.people {
 		if !slices.Contains(but, id) && (role == "" || slices.ContainsFunc(p.roles[id], func(r heldRole) bool { return r.key == role })) {
@@ -272,18 +271,18 @@ func (p SecondPerson) Others(role string, but ...string) (n int) {
 	return n
 }
 
-// Approvers lists who may approve now.
+// Approvers returns the people who may approve.
 func (p SecondPerson) Approvers() []string { return p.people }
 
-// Counts reports whether somebody may approve now and counts as a second person, with a role if what was requested at some time
-// asks for one.
+// Counts reports whether a person may approve and counts as a second person. If role is set, they must hold it for a request made at a
+// time.
 func (p SecondPerson) Counts(accountID, role string, requestedAt int64) bool {
 	return slices.Contains(p.people, accountID) && p.CountsFrom(accountID) <= p.now &&
 		(role == "" || p.RoleCountsFrom(accountID, role, requestedAt) <= p.now)
 }
 
-// GrantNotBefore is before when an approver does not count whom one person adds now because no other one who counts could agree: as
-// long as the demand would last if the approvers who count had just gone. It is 0 if there are several, or there never were two people.
+// GrantNotBefore returns the time before which an approver does not count whom one person adds because no one else who counts could agree.
+// It is when the demand would end if the approvers who count had just gone. It is 0 if there are several, or there never were two people.
 func (p SecondPerson) GrantNotBefore() int64 {
 	counting := 0
 	for _, id := range p.people {

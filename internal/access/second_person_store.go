@@ -8,11 +8,10 @@ import (
 	"bursar/internal/db"
 )
 
-// noteTwo is how old two_seen_at may get while two people are there. Every change of members
-// and roles stores it exactly.
+// noteTwo is the maximum age of two_seen_at while two people are there. Every change of members and roles stores it exactly.
 const noteTwo = time.Hour
 
-// FindSecondPerson reads how a workspace demands a second person for what a pair is about.
+// FindSecondPerson reads the demand for a second person of a pair in a workspace.
 func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondPerson, error) {
 	held, err := peopleOf(q, workspaceID)
 	if err != nil {
@@ -21,13 +20,13 @@ func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondP
 	return findSecondPerson(q, pair, workspaceID, held, now)
 }
 
-// person is what somebody may do in a workspace, and by which roles.
+// person contains a person's permissions in a workspace, and the roles that grant them.
 type person struct {
 	may   Set
 	roles []heldRole
 }
 
-// since is before when a permission does not count that a person has by several roles.
+// since returns the time before which a permission does not count that a person holds through several roles.
 func (p person) since(need Permission) int64 {
 	first := int64(never)
 	for _, r := range p.roles {
@@ -38,12 +37,12 @@ func (p person) since(need Permission) int64 {
 	return first
 }
 
-// byTwo reports whether two people have granted a permission that a person has.
+// byTwo reports whether two people have granted a person's permission.
 func (p person) byTwo(need Permission) bool {
 	return slices.ContainsFunc(p.roles, func(r heldRole) bool { return r.byTwo && r.permissions.Has(need) })
 }
 
-// peopleOf is what each person of a workspace may do.
+// peopleOf returns the permissions of each person of a workspace.
 func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
 	held := map[string]person{}
 	err := q.Each(func(r db.Rows) error {
@@ -90,7 +89,7 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]per
 		switch {
 		case !slices.Contains(p.people, r.Text(0)):
 			p.gone = append(p.gone, r.Text(0))
-		case r.Null(3): // else they have come back
+		case r.Null(3): // else they have returned
 			p.since[r.Text(0)] = arrival{r.Int(1), r.Int(2)}
 		}
 		return nil
@@ -98,7 +97,7 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]per
 	return p.inForce(), err
 }
 
-// present reports whether one person may make what a pair is about and another may approve it.
+// present reports whether one person may request and another may approve.
 func (p Pair) present(held map[string]person) bool {
 	for maker, one := range held {
 		for approver, other := range held {
@@ -118,11 +117,10 @@ func optional(r db.Rows, column int) *int64 {
 	return &n
 }
 
-// ObserveSecondPerson is FindSecondPerson that also notes who may approve. It runs before every
-// change of members, roles and accounts, and whenever it is decided whether a second person is
-// needed: nobody becomes two by inviting themselves, or one by removing the others. Those who
-// are there when the workspace first has two people who could count at once; whoever comes
-// later counts after a while.
+// ObserveSecondPerson is FindSecondPerson that also records who may approve. It runs before every change of members, roles and accounts,
+// and before every decision whether a second person is needed. This prevents one person from becoming two by inviting themselves, or the
+// only one by removing the others. Those present when the workspace first has two eligible people count at once. Later ones count after a
+// wait.
 func ObserveSecondPerson(tx *db.Tx, pair Pair, workspaceID string) (SecondPerson, error) {
 	held, err := peopleOf(tx.Q, workspaceID)
 	if err != nil {
@@ -136,7 +134,7 @@ func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (
 	if err != nil || p.twoSeen == 0 && !p.Present {
 		return p, err
 	}
-	before := p // whoever comes now may also request
+	before := p // new people may also request
 	before.makers = maps.Clone(p.makers)
 	maps.DeleteFunc(before.makers, func(id string, _ int64) bool { return p.isNew(id) })
 	two, notBefore := p.two(), before.GrantNotBefore()
@@ -173,7 +171,7 @@ func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (
 	return p.inForce(), nil
 }
 
-// seeTwo notes that a workspace has two people who count at this moment.
+// seeTwo records that a workspace has two people who count.
 func seeTwo(tx *db.Tx, pair Pair, workspaceID string) error {
 	receiving, payouts := tx.Now(), int64(0)
 	if pair == Payouts {
@@ -183,8 +181,7 @@ func seeTwo(tx *db.Tx, pair Pair, workspaceID string) error {
 		ON CONFLICT (workspace_id) DO UPDATE SET `+pair.seenColumn()+` = excluded.`+pair.seenColumn(), workspaceID, Automatic, receiving, payouts)
 }
 
-// NoteApprovers notes who may approve after somebody may have been given that, so that their
-// time begins now and not when they first approve.
+// NoteApprovers records who may approve after a grant, so that their wait begins with the grant and not with their first approval.
 func NoteApprovers(tx *db.Tx, workspaceID string) error {
 	held, err := peopleOf(tx.Q, workspaceID)
 	for _, pair := range Pairs() {
@@ -195,8 +192,8 @@ func NoteApprovers(tx *db.Tx, workspaceID string) error {
 	return err
 }
 
-// beforeChange notes who may approve in a workspace whose members, roles or accounts are about
-// to change, and that it is to be found out whether the change leaves a second person.
+// beforeChange records who may approve in a workspace before a change of members, roles or accounts. It also schedules the check whether
+// the change leaves a second person.
 func beforeChange(tx *db.Tx, workspaceID string) error {
 	held, err := peopleOf(tx.Q, workspaceID)
 	two := false
@@ -215,8 +212,8 @@ func beforeChange(tx *db.Tx, workspaceID string) error {
 	return err
 }
 
-// BeforeDisabling notes who may approve wherever an account is a member, because it is about to
-// lose its access. It must come before the account is locked.
+// BeforeDisabling records who may approve wherever an account is a member, because it is about to lose its access. Call it before the
+// account is locked.
 func BeforeDisabling(tx *db.Tx, accountID string) error {
 	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, accountID)
 	for _, workspaceID := range workspaces {
@@ -227,8 +224,8 @@ func BeforeDisabling(tx *db.Tx, accountID string) error {
 	return err
 }
 
-// SavePolicy stores how a workspace demands a second person, unless it was changed since it
-// was read. Nil hours are the default. alone says that one person decides it while there is no second one.
+// SavePolicy stores the second-person policy of a workspace, unless it was changed since it was read. Nil hours are the default. alone
+// means that one person decides it while there is no second one.
 func SavePolicy(tx *db.Tx, workspaceID string, version int64, after Policy, alone bool) (saved bool, err error) {
 	return tx.Row(`INSERT INTO receiving_policy (workspace_id, approval, cooling_hours, second_person_hours, made_alone, two_seen_at, version)
 		VALUES ($1, $2, $3, $4, $5, 0, $6 + 1)
@@ -245,8 +242,8 @@ func nullHours(hours *int64) any {
 	return *hours
 }
 
-// ExtendDemand makes a workspace demand a second person for longer, once, after the last one has gone, and lets approvers whom one person
-// has added count later, once each. It returns until when, or 0 if there is nothing to extend. The caller has locked the members.
+// ExtendDemand extends the demand for a second person, once, after the last one has left. It also delays approvers whom one person has
+// added, once each. It returns the new end, or 0 if there is nothing to extend. The caller has locked the members.
 func ExtendDemand(tx *db.Tx, workspaceID string) (until int64, err error) {
 	held, err := peopleOf(tx.Q, workspaceID)
 	if err != nil {
@@ -281,8 +278,8 @@ func ExtendDemand(tx *db.Tx, workspaceID string) (until int64, err error) {
 	return max(until, granted), err
 }
 
-// GrantedAlone returns when the last approver counts whom one person has added, or 0 if all of them do. They can be extended if one of
-// them was not: they count no later than hours after they were added.
+// GrantedAlone returns when the last approver added by one person counts, or 0 if all of them do. The time is extendable if one of them was
+// not extended before: those count no later than hours after they were added.
 func GrantedAlone(q db.Q, workspaceID string, hours, now int64) (until int64, extendable bool, err error) {
 	note := func(since, notBefore int64) {
 		until, extendable = max(until, notBefore), extendable || notBefore <= since+hours*time.Hour.Milliseconds()
@@ -296,7 +293,7 @@ func GrantedAlone(q db.Q, workspaceID string, hours, now int64) (until int64, ex
 	}
 	roles, err := db.Collect(q, func(r db.Rows) heldRole { return heldRole{key: r.Text(0), grantedAt: r.Int(1), notBefore: r.Int(2)} },
 		`SELECT role, granted_at, not_before FROM member_role WHERE workspace_id = $1 AND not_before > $2`, workspaceID, now)
-	for _, one := range roles { // also of who has not accepted an invitation yet
+	for _, one := range roles { // including those of open invitations
 		if err != nil {
 			return 0, false, err
 		}
@@ -316,8 +313,8 @@ func Former(q db.Q, workspaceID string) ([]string, error) {
 		WHERE w.id = $1 AND m.role = 'owner' ORDER BY 1`, workspaceID)
 }
 
-// AfterChange returns a workspace whose members have changed while it had a second person, or for which an operator has appointed an
-// approver, and forgets that. Of several nodes one gets it. It is "" if there is none.
+// AfterChange returns and removes one scheduled workspace: its members changed while it had a second person, or an operator appointed an
+// approver. Only one of several nodes gets it. It returns "" if there is none.
 func AfterChange(tx *db.Tx) (workspaceID, appointed string, err error) {
 	if _, err = tx.Row(`SELECT workspace_id, appointed FROM receiving_policy WHERE members_changed = TRUE AND workspace_id > $1 ORDER BY workspace_id LIMIT 1`, "").
 		Scan(&workspaceID, &appointed); err != nil || workspaceID == "" {

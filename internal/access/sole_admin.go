@@ -14,13 +14,12 @@ const soleAdmin = ` FROM account a JOIN live_member l ON l.account_id = a.id
 		JOIN live_member p ON p.workspace_id = o.workspace_id AND p.account_id = o.account_id
 		WHERE o.workspace_id = w.id AND o.role = 'admin' AND o.account_id <> a.id AND b.kind = 'person' AND b.status = 'active')`
 
-// SoleAdminOf returns the names of the workspaces that have no active admin besides
-// the person with a normalized email address.
+// SoleAdminOf returns the names of the workspaces whose only active admin is the person with a normalized email address.
 func SoleAdminOf(q db.Q, email string) ([]string, error) {
 	return db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT w.name`+soleAdmin+` AND a.email = $1 AND a.email <> '' ORDER BY w.name`, email)
 }
 
-// SoleAdminIn returns the workspaces of an organization that have no active admin besides an account.
+// SoleAdminIn returns the workspaces of an organization whose only active admin is an account.
 func SoleAdminIn(q db.Q, organizationID, accountID string) (list []api.NamedWorkspace, err error) {
 	err = q.Each(func(r db.Rows) error {
 		list = append(list, api.NamedWorkspace{WorkspaceID: r.Text(0), WorkspaceName: r.Text(1)})
@@ -29,8 +28,8 @@ func SoleAdminIn(q db.Q, organizationID, accountID string) (list []api.NamedWork
 	return list, err
 }
 
-// IsLastAdmin reports whether a workspace has no person besides an account who can act as its admin. The caller has locked the members
-// of the workspace.
+// IsLastAdmin reports whether no person other than an account can act as admin of a workspace. The caller has locked the members of the
+// workspace.
 func IsLastAdmin(q db.Q, workspaceID, accountID string) (bool, error) {
 	other, err := q.Row(`SELECT m.account_id FROM member_role m JOIN account a ON a.id = m.account_id
 		JOIN live_member l ON l.workspace_id = m.workspace_id AND l.account_id = m.account_id

@@ -11,13 +11,13 @@ import (
 
 // Compromise is the report of an API key that someone else may have.
 type Compromise struct {
-	OwnerID string   // of the keys
-	Keys    []string // the key, those that were made with it and their successors, sorted
+	OwnerID string   // owner of the keys
+	Keys    []string // the key, the keys created with it and their successors, sorted
 	Again   bool     // the key was reported before
 }
 
-// VoidInvitations ends the invitations to a workspace that were made with API keys and that no one has accepted; of compromised keys also
-// those by members who came through them. It returns the ids of the invitations. The caller has locked the members of the workspace.
+// VoidInvitations ends the pending invitations to a workspace that were created with API keys. For compromised keys it also ends those by
+// members who came through the keys. It returns the ids of the invitations. The caller has locked the members of the workspace.
 func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised bool) (voided []string, err error) {
 	for piece := range db.Pieces(keys) {
 		sql := db.NewStatement(`DELETE FROM workspace_member WHERE workspace_id = `, workspaceID)
@@ -38,8 +38,8 @@ func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised b
 type grant struct{ accountID, role, keyID string }
 
 // SuspendMembers suspends the memberships and roles in a workspace that came through compromised keys. The owner of the keys stays a
-// member, and the workspace keeps its last admin. If the owner has left the workspace, nothing is suspended: an admin is asked. The
-// caller has locked the members of the workspace.
+// member, and the workspace keeps its last admin. If the owner has left the workspace, nothing is suspended, and an admin is asked to
+// decide. The caller has locked the members of the workspace.
 func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string) ([]Suspension, error) {
 	read := func(r db.Rows) grant { return grant{r.Text(0), r.Text(1), r.Text(2)} }
 	members, err := db.Collect(tx.Q, read, `SELECT account_id, '', through_key_id FROM workspace_member
@@ -90,7 +90,7 @@ func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string
 	return list, suspend(tx, by, list)
 }
 
-// keepAdmin marks the admin who stays because no other one would be left: the last of the list.
+// keepAdmin marks the admin who stays because there would be no other one: the last of the list.
 func keepAdmin(q db.Q, workspaceID string, list []Suspension) error {
 	admins, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT m.account_id FROM member_role m JOIN account a ON a.id = m.account_id
 		JOIN live_member l ON l.workspace_id = m.workspace_id AND l.account_id = m.account_id
@@ -110,7 +110,7 @@ func keepAdmin(q db.Q, workspaceID string, list []Suspension) error {
 	return nil
 }
 
-// notYetAsked returns the access about which no admin has to decide already. Someone who has left a workspace reports a key there once.
+// notYetAsked returns the access for which no admin decision is pending. A person who has left a workspace can report a key there once.
 func (c Compromise) notYetAsked(q db.Q, workspaceID string, list []Suspension) ([]Suspension, error) {
 	if c.Again {
 		return nil, nil
@@ -124,7 +124,7 @@ func (c Compromise) notYetAsked(q db.Q, workspaceID string, list []Suspension) (
 	return list, err
 }
 
-// suspend stores what is suspended, and ends it unless it is only reported.
+// suspend stores the suspensions, and ends the access unless it is only reported.
 func suspend(tx *db.Tx, by audit.Actor, list []Suspension) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(s Suspension) bool { return s.LastAdmin })
 	var rows [][]any
@@ -138,7 +138,7 @@ func suspend(tx *db.Tx, by audit.Actor, list []Suspension) error {
 	return endAccess(tx, slices.DeleteFunc(list, func(s Suspension) bool { return s.Reported }))
 }
 
-// endAccess ends memberships and roles of one workspace, by a statement for many of them.
+// endAccess ends memberships and roles of one workspace, many in one statement.
 func endAccess(tx *db.Tx, list []Suspension) error {
 	var members []string
 	roles := map[string][]string{} // accounts by role

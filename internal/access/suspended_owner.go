@@ -8,7 +8,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// OwnerSuspension is the ownership of an organization that came through a compromised API key. It is in force again once an owner who did
+// OwnerSuspension is the ownership of an organization that came through a compromised API key. It is back in force once an owner who did
 // not come through one has confirmed it.
 type OwnerSuspension struct {
 	ID             string
@@ -17,12 +17,12 @@ type OwnerSuspension struct {
 	KeyID          string
 	At             int64
 	LastOwner      bool // nothing was suspended, because the organization has no other owner
-	Reported       bool // it is in force until an owner decides, because whoever reported the key is no longer an owner
+	Reported       bool // in force until an owner decides, because the person who reported the key is no longer an owner
 }
 
 // SuspendOwners suspends the owners of an organization who came through compromised keys. The owner of the keys stays one, and the
-// organization keeps its last owner. If the owner of the keys is none of them any more, nothing is suspended: an owner is asked. The
-// caller has locked the organization.
+// organization keeps its last owner. If the owner of the keys is no longer an owner, nothing is suspended, and an owner is asked to decide.
+// The caller has locked the organization.
 func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID string) ([]OwnerSuspension, error) {
 	type owner struct {
 		accountID, keyID string
@@ -36,7 +36,7 @@ func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID stri
 	}
 	through, there, others := map[string]bool{}, false, 0
 	var list []OwnerSuspension
-	last := -1 // the last of those who could act
+	last := -1 // the last of those who can act
 	for _, o := range owners {
 		if there = there || o.accountID == c.OwnerID; o.accountID == c.OwnerID || !isOneOf(c.Keys, o.keyID) {
 			if o.active {
@@ -91,7 +91,7 @@ func suspendOwner(tx *db.Tx, by audit.Actor, s OwnerSuspension) error {
 	return EndOwnership(tx, s.OrganizationID, s.AccountID)
 }
 
-// EndOwnership ends an ownership. Whoever is in a workspace stays a member.
+// EndOwnership ends an ownership. A member of a workspace stays a member.
 func EndOwnership(tx *db.Tx, organizationID, accountID string) error {
 	if err := tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID); err != nil {
 		return err
@@ -105,7 +105,7 @@ func readSuspendedOwner(r db.Rows) OwnerSuspension {
 	return OwnerSuspension{ID: r.Text(0), OrganizationID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), At: r.Int(4), Reported: r.Bool(5)}
 }
 
-// SuspendedOwners lists the owners of an organization about whom an owner has to decide, oldest first.
+// SuspendedOwners lists the owners of an organization who wait for an owner's decision, oldest first.
 func SuspendedOwners(q db.Q, organizationID, after string, take int) ([]OwnerSuspension, error) {
 	return db.Collect(q, readSuspendedOwner, `SELECT `+suspendedOwnerColumns+` FROM suspended_owner
 		WHERE organization_id = $1 AND state = 'suspended' AND id > $2 ORDER BY id LIMIT $3`, organizationID, after, take)
@@ -121,12 +121,12 @@ func FindSuspendedOwner(q db.Q, organizationID, id string) (s OwnerSuspension, f
 	return s, false, err
 }
 
-// DecideSuspendedOwner stores that an owner has confirmed or removed a suspended one.
+// DecideSuspendedOwner stores an owner's decision to confirm or remove a suspended owner.
 func DecideSuspendedOwner(tx *db.Tx, by audit.Actor, s OwnerSuspension, state string) error {
 	return tx.Exec(`UPDATE suspended_owner SET state = $2, decided_by = $3, decided_at = $4 WHERE id = $1`, s.ID, state, db.NullText(by.ID), tx.Now())
 }
 
-// RequireOwnOrigin returns an error if the caller became an owner of an organization through a compromised key themselves.
+// RequireOwnOrigin returns an error if the caller became an owner of an organization through a compromised key.
 func RequireOwnOrigin(q db.Q, by audit.Actor, organizationID string) error {
 	compromised, err := q.Row(`SELECT c.id FROM organization_member m JOIN compromised_key c ON c.id = m.through_key_id
 		WHERE m.organization_id = $1 AND m.account_id = $2`, organizationID, by.ID).Scan(new(string))

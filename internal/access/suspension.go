@@ -10,13 +10,13 @@ import (
 	"bursar/internal/fault"
 )
 
-// What a suspension is of.
+// Kinds of suspended access.
 const (
 	SuspendedMember = "member" // a membership with all its roles
 	SuspendedRole   = "role"   // roles of a member who keeps others
 )
 
-// Suspension is access that was given with a compromised API key. It is in force again once an admin has confirmed it.
+// Suspension is access that was granted with a compromised API key. It is back in force once an admin has confirmed it.
 type Suspension struct {
 	ID          string
 	WorkspaceID string
@@ -26,7 +26,7 @@ type Suspension struct {
 	Roles       []string
 	At          int64
 	LastAdmin   bool // nothing was suspended, because the workspace has no other admin
-	Reported    bool // it is in force until an admin decides, because whoever reported the key has left the workspace
+	Reported    bool // in force until an admin decides, because the person who reported the key has left the workspace
 }
 
 const suspensionColumns = `id, workspace_id, account_id, key_id, kind, roles, suspended_at, reported`
@@ -35,13 +35,13 @@ func readSuspension(r db.Rows) Suspension {
 	return Suspension{ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), Kind: r.Text(4), Roles: strings.Fields(r.Text(5)), At: r.Int(6), Reported: r.Bool(7)}
 }
 
-// Suspensions lists what is suspended in a workspace, oldest first.
+// Suspensions lists the suspended access in a workspace, oldest first.
 func Suspensions(q db.Q, workspaceID, after string, take int) ([]Suspension, error) {
 	return db.Collect(q, readSuspension, `SELECT `+suspensionColumns+` FROM suspended_access
 		WHERE workspace_id = $1 AND state = 'suspended' AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
 }
 
-// FindSuspension finds what is suspended in a workspace by its id.
+// FindSuspension finds suspended access in a workspace by the id of the suspension.
 func FindSuspension(q db.Q, workspaceID, id string) (s Suspension, found bool, err error) {
 	list, err := db.Collect(q, readSuspension, `SELECT `+suspensionColumns+` FROM suspended_access WHERE id = $1 AND workspace_id = $2 AND state = 'suspended'`, id, workspaceID)
 	if len(list) > 0 {
@@ -50,7 +50,7 @@ func FindSuspension(q db.Q, workspaceID, id string) (s Suspension, found bool, e
 	return s, false, err
 }
 
-// Reinstate gives suspended access back. The caller has locked the members of the workspace.
+// Reinstate restores suspended access. The caller has locked the members of the workspace.
 func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 	if err := decideSuspension(tx, by, s, "confirmed"); err != nil {
 		return err
@@ -91,7 +91,7 @@ func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 	return NoteOrigin(tx, by, s.WorkspaceID, s.AccountID)
 }
 
-// vouchFor stores the caller as the one who gave access that was only reported.
+// vouchFor stores the caller as the grantor of access that was only reported.
 func vouchFor(tx *db.Tx, by audit.Actor, s Suspension) error {
 	for _, table := range []string{"workspace_member", "member_role"} {
 		if err := tx.Exec(`UPDATE `+table+` SET given_by = NULL WHERE workspace_id = $1 AND account_id = $2 AND through_key_id = $3`,
@@ -123,7 +123,7 @@ func SuspendedIn(q db.Q, organizationID, accountID string) (list []SuspendedMemb
 	return list, owner, err
 }
 
-// DropAllSuspended ends what is suspended of an account in the workspaces of an organization, because they leave it.
+// DropAllSuspended ends the suspended access of an account in the workspaces of an organization, because the account leaves it.
 func DropAllSuspended(tx *db.Tx, organizationID, accountID string) error {
 	if err := tx.Exec(`UPDATE suspended_owner SET state = 'removed', decided_at = $3 WHERE account_id = $1 AND state = 'suspended' AND organization_id = $2`,
 		accountID, organizationID, tx.Now()); err != nil {
@@ -133,8 +133,8 @@ func DropAllSuspended(tx *db.Tx, organizationID, accountID string) error {
 		AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`, accountID, organizationID, tx.Now())
 }
 
-// DropSuspended ends suspended access permanently. What was only reported ends now; the workspace keeps its last admin. The caller has
-// locked the members of the workspace.
+// DropSuspended ends suspended access permanently. Access that was only reported ends with it. The workspace keeps its last admin. The
+// caller has locked the members of the workspace.
 func DropSuspended(tx *db.Tx, by audit.Actor, s Suspension) error {
 	if err := decideSuspension(tx, by, s, "removed"); err != nil || !s.Reported {
 		return err

@@ -45,8 +45,7 @@ func (s *session) accounts(ctx context.Context, workspaceID string) ([]api.Accou
 	return all, nil
 }
 
-// findAccount finds an account by id or name. Without a reference it is the only one that is not
-// closed.
+// findAccount finds an account by id or name. Without a reference it returns the only account that is not closed.
 func (r *remote) findAccount(ctx context.Context, s *session, ref string) (api.Account, error) {
 	if strings.HasPrefix(ref, "acc_") && !term.IsShortID(ref) {
 		a, err := s.Accounts.Get(ctx, ref)
@@ -80,7 +79,7 @@ func (r *remote) findAccount(ctx context.Context, s *session, ref string) (api.A
 	return list[0].value, nil
 }
 
-// marked says 'sandbox' wherever something of the sandbox shows.
+// marked adds 'sandbox' to the status of everything in the sandbox.
 func marked(mode, status string) string {
 	if mode == api.ModeSandbox {
 		return status + " (sandbox)"
@@ -243,8 +242,7 @@ func toStatus(status string) func([]string) client.AccountUpdateParams {
 	return func([]string) client.AccountUpdateParams { return client.AccountUpdateParams{Status: &status} }
 }
 
-// newAccountChange completes a command that changes the account of its first argument. The text
-// gets the names that the account had and has.
+// newAccountChange completes a command that changes the account of its first argument. The text receives the account's old and new name.
 func (r *remote) newAccountChange(c *cobra.Command, text string, change func(args []string) client.AccountUpdateParams) *cobra.Command {
 	var f term.Format
 	if c.Args == nil {
@@ -274,7 +272,7 @@ func (r *remote) newAccountChange(c *cobra.Command, text string, change func(arg
 	return r.inWorkspace(c)
 }
 
-// period is the flags that bound a list by time.
+// period contains the flags that bound a list by time.
 type period struct{ since, until string }
 
 func (p *period) bind(c *cobra.Command) {
@@ -350,7 +348,7 @@ are never changed: a correction is a new line.`,
 	return r.inWorkspace(c)
 }
 
-// withArgument gives a list its argument, if there is one.
+// withArgument gives a list command an optional argument.
 func withArgument(c *cobra.Command, argument *string) {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {

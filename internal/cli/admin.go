@@ -44,7 +44,7 @@ func adminGroup(use, short string, commands ...*cobra.Command) *cobra.Command {
 	return commandGroup(&cobra.Command{Use: use, Short: short, Example: commands[0].Example}, commands...)
 }
 
-// openedStore is the store that a command of the operator works on.
+// openedStore is the store of an operator's command.
 type openedStore struct {
 	*identity.Service
 	db     *db.DB
@@ -52,8 +52,7 @@ type openedStore struct {
 	config config.Store
 }
 
-// publicURL returns the address that links lead to: the given one, else the one that
-// the server stored.
+// publicURL returns the base address of links: the given one, or else the stored one.
 func (s openedStore) publicURL(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		address, err := config.PublicURL(given)
@@ -74,7 +73,7 @@ type adminCommand struct {
 	use, short, long, example string
 	required                  []string // flags
 	argument                  string   // the flag that can also be given as an argument
-	alone                     bool     // it is refused while a server runs on the store
+	alone                     bool     // refused while a server runs on the store
 	run                       func(c *cobra.Command, s openedStore) (result any, text string, err error)
 }
 
@@ -110,8 +109,8 @@ func (a adminCommand) command(t Terminal) *cobra.Command {
 	return c
 }
 
-// withAdminStore reads the settings of a command, into the store that its flags are bound
-// to, and opens the store, which must exist: a mistyped folder must not become a new store.
+// withAdminStore reads the settings of a command, into the store that its flags are bound to, and opens the store. The store must exist,
+// because a mistyped folder must not become a new store.
 func withAdminStore(c *cobra.Command, t Terminal, store *config.Store, required []string, fn func(s openedStore) error) error {
 	if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
 		return term.Usage(err)

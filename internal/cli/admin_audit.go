@@ -135,7 +135,7 @@ from the store: compare it with a copy that was kept elsewhere.`,
 	}.command(t)
 }
 
-// network reads an address or a network; an empty text is all of them.
+// network parses an address or a network. An empty text stands for all of them.
 func network(text string) (netip.Prefix, error) {
 	if text == "" {
 		return netip.Prefix{}, nil

@@ -48,7 +48,7 @@ cannot be undone. Backups keep what they have.`,
 	return c
 }
 
-// toErase returns the ids of the audit entries that an id stands for.
+// toErase returns the ids of the audit entries that an id selects.
 func toErase(ctx context.Context, s openedStore, id string) ([]string, error) {
 	switch {
 	case strings.HasPrefix(id, "aud_"):
@@ -68,14 +68,14 @@ func toErase(ctx context.Context, s openedStore, id string) ([]string, error) {
 	return ids, nil
 }
 
-// eraseAll erases audit entries one by one, so that what was done stays done when
-// the command is interrupted, and then takes them out of the files of the store.
+// eraseAll erases audit entries one by one, so that an interrupted command keeps its progress. It then removes them from the files of the
+// store.
 func eraseAll(ctx context.Context, t Terminal, s openedStore, ids []string) error {
 	progress := term.NewProgress(t, "audit entries", int64(len(ids)))
 	defer progress.Close()
 	for i, id := range ids {
 		err := auditlog.Erase(ctx, s.db, operator(), id)
-		if err != nil && !(len(ids) > 1 && errors.Is(err, auditlog.ErrErased)) { // by somebody else meanwhile
+		if err != nil && !(len(ids) > 1 && errors.Is(err, auditlog.ErrErased)) { // by someone else meanwhile
 			return fmt.Errorf("erase the audit entry %s: %w", id, err)
 		}
 		progress.Set(i+1, int64(i+1), 0)

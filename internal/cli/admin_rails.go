@@ -90,7 +90,7 @@ money is reserved if its account has it; otherwise its debit goes to suspense.`,
 					acknowledged = append(acknowledged, u.PayoutID)
 				}
 			}
-			if len(acknowledged) > 0 { // whose money is reserved
+			if len(acknowledged) > 0 { // their money is reserved
 				if err := payout.LoadIntegrity(c.Context(), s.db, s.vault, false); err != nil {
 					return nil, "", err
 				}
@@ -123,7 +123,7 @@ money is reserved if its account has it; otherwise its debit goes to suspense.`,
 	return c
 }
 
-// describeUnknown lists the payments that a restored store does not know.
+// describeUnknown lists the payments that are missing from a restored store.
 func describeUnknown(list []payout.UnknownPayment) (text string) {
 	if len(list) > 0 {
 		text = "\nUnknown   " + counted(len(list), "payout was", "payouts were") + " sent after the moment of the archive:"
@@ -137,7 +137,7 @@ func describeUnknown(list []payout.UnknownPayment) (text string) {
 	return text
 }
 
-// describeConflict is why a connector sends nothing, with the first payments that are in question.
+// describeConflict returns why a connector sends nothing, with the first affected payments.
 func describeConflict(found payout.RecordConflict) string {
 	text := fmt.Sprintf("Folder    %s sends nothing: %s\n          (identity %s)", found.Connector, found.Reason, found.Identity)
 	add := func(list []string, what string) {
@@ -154,7 +154,7 @@ func describeConflict(found payout.RecordConflict) string {
 	return text
 }
 
-// maxListed bounds how many payments describeConflict lists of a kind.
+// maxListed is the maximum number of payments of a kind that describeConflict lists.
 const maxListed = 20
 
 func newRailsAdopt(t Terminal) *cobra.Command {

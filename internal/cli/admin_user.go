@@ -108,8 +108,8 @@ admin, the command asks first; a script must pass --yes.`,
 	return c
 }
 
-// confirmSoleAdmin asks before a workspace loses its only admin. It only warns the
-// operator, who may do so, so a change of roles at the same moment does not matter.
+// confirmSoleAdmin asks before a workspace loses its only admin. It only warns the operator, who may proceed, so a concurrent change of
+// roles does not matter.
 func confirmSoleAdmin(ctx context.Context, t Terminal, s openedStore, email string, yes bool) error {
 	var workspaces []string
 	err := s.db.Read(ctx, func(q db.Q) (err error) {

@@ -9,9 +9,8 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// parseAmount reads an amount as people type it: 1500, 1,500.00, PHP 1,500.00 or 1,500.00 PHP. It
-// returns the number of the minor unit of the currency, and the currency if another one was typed. No
-// digit is rounded.
+// parseAmount parses a typed amount: 1500, 1,500.00, PHP 1,500.00 or 1,500.00 PHP. It returns the amount in the minor unit, and the
+// currency if a different one was typed. It does not round.
 func parseAmount(text, of string) (cents int64, currency string, err error) {
 	currency = of
 	number := strings.TrimSpace(text)
@@ -25,7 +24,7 @@ func parseAmount(text, of string) (cents int64, currency string, err error) {
 		}
 	}
 	cents, err = api.ParseAmount(number, currency)
-	if err != nil && currency == anyCurrency { // its decimals are not known yet, nor how many digits fit
+	if err != nil && currency == anyCurrency { // its decimals and maximum digits are not known yet
 		for _, like := range []string{"KWD", "PHP", "JPY"} {
 			if cents, err = api.ParseAmount(number, like); err == nil {
 				break
@@ -46,10 +45,10 @@ func parseAmount(text, of string) (cents int64, currency string, err error) {
 	return cents, currency, nil
 }
 
-// anyCurrency is one with the most decimals, for a first look at an amount whose account is not known yet.
+// anyCurrency has the most decimals. It is used to check an amount whose account is not known yet.
 const anyCurrency = "CLF"
 
-// amountIn reads an amount that is paid from or moved out of an account.
+// amountIn parses an amount that is paid from or moved out of an account.
 func amountIn(text string, from api.Account) (int64, error) {
 	cents, currency, err := parseAmount(text, from.Currency)
 	if err == nil && currency != from.Currency {
@@ -61,8 +60,7 @@ func amountIn(text string, from api.Account) (int64, error) {
 	return cents, nil
 }
 
-// amountText writes an amount without its currency: grouped for people, and as spreadsheets read it
-// in CSV.
+// amountText formats an amount without its currency: grouped for people, and for spreadsheets in CSV.
 func amountText(f term.Format, cents int64, currency string) string {
 	text := strings.TrimPrefix(api.FormatAmount(cents, currency), currency+" ")
 	if f.CSV {

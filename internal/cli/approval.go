@@ -94,7 +94,7 @@ in the last 30 days. Account numbers are in full, which the audit log tells.`,
 
 func orNone(text string) string { return cmp.Or(text, "none") }
 
-// contactText is how to reach a payee: by what it was before it changed lately.
+// contactText returns how to reach a payee. After a recent change, it recommends the earlier value.
 func contactText(c api.ApprovalContact) string {
 	if c.Earlier == "" {
 		return c.Now

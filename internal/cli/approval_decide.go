@@ -64,7 +64,7 @@ rule of payouts says so.`,
 	})
 }
 
-// showApprovals reads approvals and writes them for whoever is asked about them.
+// showApprovals reads approvals and shows them to the person who is about to decide them.
 func (r *remote) showApprovals(ctx context.Context, s *session, ids []string) ([]api.Approval, error) {
 	var shown []api.Approval
 	for i, id := range ids {
@@ -83,7 +83,7 @@ func (r *remote) showApprovals(ctx context.Context, s *session, ids []string) ([
 	return shown, nil
 }
 
-// decideMany decides approvals in one request, and returns those that were decided. The others are an error that names each.
+// decideMany decides approvals in one request, and returns those that were decided. The others are in an error that names each.
 func (r *remote) decideMany(ctx context.Context, s *session, shown []api.Approval, p client.ApprovalDecideParams) ([]api.Approval, error) {
 	byID := map[string]api.Approval{}
 	for _, a := range shown {

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkArguments explains arguments that a command cannot take by their names in its
-// usage line, instead of by their number.
+// checkArguments explains invalid arguments by their names in the usage line, not by their number.
 func checkArguments(c *cobra.Command, given []string, check cobra.PositionalArgs) error {
 	err := check(c, given)
 	if err == nil || c.HasSubCommands() || c.Name() == "help" {
@@ -25,8 +24,7 @@ func checkArguments(c *cobra.Command, given []string, check cobra.PositionalArgs
 	return err
 }
 
-// argumentNames reads the arguments from a usage line such as "get ENTRY [METHOD]".
-// Those in brackets are optional.
+// argumentNames returns the argument names of a usage line such as "get ENTRY [METHOD]". Those in brackets are optional.
 func argumentNames(use string) (all, required []string) {
 	for _, word := range strings.Fields(use)[1:] {
 		if strings.HasPrefix(word, "-") {
@@ -40,8 +38,7 @@ func argumentNames(use string) (all, required []string) {
 	return all, required
 }
 
-// unknownCommand rejects arguments of a command that only has subcommands, and
-// suggests the one that was probably meant.
+// unknownCommand rejects arguments of a command that only has subcommands, and suggests a similar subcommand.
 func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -53,7 +50,7 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	return errors.New(text)
 }
 
-// suggestions returns the subcommands that are one typing mistake away, or else two.
+// suggestions returns the subcommands with one typing mistake, or else with two.
 func suggestions(c *cobra.Command, word string) []string {
 	for c.SuggestionsMinimumDistance = 1; c.SuggestionsMinimumDistance <= 2; c.SuggestionsMinimumDistance++ {
 		if near := c.SuggestionsFor(word); len(near) > 0 {
@@ -63,9 +60,8 @@ func suggestions(c *cobra.Command, word string) []string {
 	return nil
 }
 
-// flagError explains a flag that a command does not have. After a misspelled
-// subcommand the flag belongs to the command that was meant, so the misspelling is
-// the mistake to name.
+// flagError explains an unknown flag. After a misspelled subcommand, the flag belongs to the intended command, so the error names the
+// misspelling.
 func flagError(c *cobra.Command, err error) error {
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
 		if unknown := unknownCommand(c, c.Flags().Args()); unknown != nil {
@@ -75,7 +71,7 @@ func flagError(c *cobra.Command, err error) error {
 	return err
 }
 
-// unknownTopic rejects 'bursar help' for a command that does not exist.
+// unknownTopic rejects 'bursar help' for an unknown command.
 func unknownTopic(c *cobra.Command, args []string) error {
 	found, rest, err := c.Root().Find(args)
 	if err == nil && len(rest) > 0 {

@@ -34,7 +34,7 @@ attempt. Entries are never changed or deleted.`,
 	}, newAuditList(r), newAuditShow(r), newAuditTail(r), newAuditExport(r), newAuditProve(r), newAuditVerify(r.terminal), newAuditRestart(r.terminal, "bursar audit restart"))
 }
 
-// auditQuery holds the filters as the user typed them.
+// auditQuery contains the filters as typed.
 type auditQuery struct {
 	actor, action, resourceType, resource, outcome string
 	key                                            string
@@ -54,7 +54,7 @@ that were made with it and its successors.
 The entries are those of the workspace. With --organization, owners see the
 entries that belong to no workspace, such as settings and logins.`
 
-// ownActivity describes --mine.
+// ownActivity is the help text of --mine.
 const ownActivity = ` With --mine
 you see what you did yourself outside of workspaces.`
 
@@ -82,7 +82,7 @@ func (q *auditQuery) bindOrganization(r *remote, c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
 }
 
-// bindCommon binds the filters that the log of the operator has, too.
+// bindCommon binds the filters that the operator's log has, too.
 func (q *auditQuery) bindCommon(c *cobra.Command, action string) {
 	flags := c.Flags()
 	flags.StringVar(&q.action, "action", "", "only this action, such as "+action)
@@ -109,7 +109,7 @@ func outcomes() []string {
 	return []string{client.OutcomeSuccess, client.OutcomeDenied, client.OutcomeFailure}
 }
 
-// check reads the filters that do not need the server.
+// check validates the filters that do not need the server.
 func (q *auditQuery) check(now time.Time) (client.AuditListParams, error) {
 	p := client.AuditListParams{Action: q.action, ResourceType: q.resourceType, ResourceID: q.resource, Outcome: q.outcome, KeyID: q.key}
 	var wrong []error
@@ -179,13 +179,12 @@ func (q *auditQuery) source(ctx context.Context, r *remote) (*auditSource, error
 	return a, err
 }
 
-// actorsSearched is how many entries are searched for an actor who is not a member,
-// such as somebody who has left or a machine client.
+// actorsSearched is the number of entries searched for an actor who is not a member, such as a former member or a machine client.
 const actorsSearched = 1000
 
 func (a *auditSource) findActor(ctx context.Context, ref string) (string, error) {
 	if ref == "" || term.IsID(ref) {
-		return ref, nil // the log outlives what it is about, so an id need not exist
+		return ref, nil // the log can contain ids that no longer exist
 	}
 	if a.p.WorkspaceID != "" {
 		all, err := a.s.members(ctx, a.p.WorkspaceID)
@@ -221,7 +220,7 @@ func (a *auditSource) findActor(ctx context.Context, ref string) (string, error)
 
 func (a *auditSource) findResource(ctx context.Context, ref string) (string, error) {
 	if ref == "" || term.IsID(ref) {
-		return ref, nil // the log outlives what it is about, so an id need not exist
+		return ref, nil // the log can contain ids that no longer exist
 	}
 	switch kind := audit.ResourceType(a.p.ResourceType); kind {
 	case audit.Member, audit.UserAccount:
@@ -273,7 +272,7 @@ func (a *auditSource) rows(ctx context.Context, from time.Time, page int) iter.S
 	}
 }
 
-// all returns the entries of the log whether they match or not, newest first.
+// all returns all entries of the log, without filters, newest first.
 func (a *auditSource) all(ctx context.Context) iter.Seq2[api.AuditEntry, error] {
 	return a.s.Audit.All(ctx, client.AuditListParams{WorkspaceID: a.p.WorkspaceID, OrganizationID: a.p.OrganizationID, Limit: 25})
 }
@@ -332,7 +331,7 @@ func auditCells(row api.AuditEntry) []string {
 	return []string{localTime(row.Timestamp), auditActor(row), row.Action, auditDescription(row), row.Outcome}
 }
 
-// auditActor returns the shortest readable name of who caused an entry.
+// auditActor returns the shortest readable name of an entry's actor.
 func auditActor(row api.AuditEntry) string {
 	return cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, row.ActorType)
 }

@@ -81,8 +81,7 @@ and --since is a file with an older checkpoint that the proof leads on from.
 	return c
 }
 
-// recordCounter counts the records that are written to it: lines, but not the line breaks
-// within a quoted cell of CSV.
+// recordCounter counts the records that are written to it. It counts lines, but not line breaks within a quoted CSV cell.
 type recordCounter struct {
 	records     int
 	csv, quoted bool
@@ -120,8 +119,8 @@ func exportForm(form, file string) (string, error) {
 	return "", term.Usagef("--format must be csv or ndjson, not %q", form)
 }
 
-// writeWhole writes a file that appears only when it is complete, in the place of a link
-// rather than where it leads. A device or a pipe cannot be replaced and is written directly.
+// writeWhole writes a file that appears only when it is complete. It replaces a link and does not follow it. A device or a pipe cannot be
+// replaced and is written directly.
 func writeWhole(path string, write func(io.Writer) error) (err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -149,8 +148,7 @@ func writeWhole(path string, write func(io.Writer) error) (err error) {
 	return unwritable(path, os.Rename(file.Name(), path))
 }
 
-// unwritable makes an error name the file that the user asked for, not the temporary
-// one.
+// unwritable makes an error name the requested file, not the temporary one.
 func unwritable(path string, err error) error {
 	if err == nil {
 		return nil

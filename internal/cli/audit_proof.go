@@ -59,8 +59,7 @@ to no workspace.`,
 	return c
 }
 
-// sizeOf returns the size that the checkpoint in a file tells, 0 if there is no file. Whether
-// it is true is for the verification to find out.
+// sizeOf returns the size that the checkpoint in a file claims, or 0 if there is no file. The verification checks the claim.
 func sizeOf(file string) (int64, error) {
 	if file == "" {
 		return 0, nil
@@ -107,7 +106,7 @@ func (q *auditQuery) exportProof(c *cobra.Command, r *remote, file string) error
 	return nil
 }
 
-// errUnverified ends a verification that has found something, after it has told what.
+// errUnverified ends a failed verification, after its findings were printed.
 var errUnverified = errors.New("the audit log does not verify")
 
 func newAuditVerify(t Terminal) *cobra.Command {
@@ -158,7 +157,7 @@ exit code is 0 if there is none, otherwise 1.`,
 	return c
 }
 
-// verifyFile verifies a proof or a proof file, which begins with the mark of a zip archive.
+// verifyFile verifies a proof or a proof file. A proof file begins with the signature of a zip archive.
 func verifyFile(t Terminal, name, key, since string) error {
 	trust := auditproof.Trust{Key: key}
 	if !strings.Contains(key, "+") {
@@ -216,7 +215,7 @@ func verifyFile(t Terminal, name, key, since string) error {
 	return concludeVerification(t, len(report.Failures), report.Former, summary)
 }
 
-// maxProof is more than a proof of one entry can have.
+// maxProof is an upper bound for the proof of one entry.
 const maxProof = 4 << 20
 
 func verifyStore(c *cobra.Command, t Terminal, s openedStore, settings config.Audit) error {
@@ -251,8 +250,8 @@ func printFailures(t Terminal, failures []auditproof.Failure) {
 	}
 }
 
-// concludeVerification tells how a verification ended, and what a log that was restarted does
-// not show: it has what the store had then, whatever that was.
+// concludeVerification prints the result of a verification. For a restarted log, it states that nothing shows whether the entries of the
+// former log are complete and unchanged.
 func concludeVerification(t Terminal, failures int, former *auditproof.Checkpoint, summary string) error {
 	if former != nil {
 		fmt.Fprintf(t.Out, "The log was restarted after the checkpoint of %s with %d leaves. Nothing here shows that it has all that was in that log, or has it unchanged.\n", former.Origin, former.Size)

@@ -10,8 +10,7 @@ import (
 	"bursar/internal/config"
 )
 
-// newAuditRestart is in two groups: it works on the store as the commands of the operator do,
-// and belongs to the log.
+// newAuditRestart returns a command of two groups: it works on the store like the operator's commands, and belongs to the log.
 func newAuditRestart(t Terminal, path string) *cobra.Command {
 	var settings config.Audit
 	var yes bool

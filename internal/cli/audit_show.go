@@ -109,7 +109,7 @@ func (r *remote) writeAuditEntry(w io.Writer, row api.AuditEntry) error {
 	return term.WritePairs(r.terminal, w, pairs...)
 }
 
-// auditDescription says what an entry is about, also if its description was erased.
+// auditDescription returns the subject of an entry, even if its description was erased.
 func auditDescription(row api.AuditEntry) string {
 	if row.Erased {
 		return "(erased: the names, addresses, description and changes were removed)"
@@ -117,7 +117,7 @@ func auditDescription(row api.AuditEntry) string {
 	return row.Description
 }
 
-// changeText returns a change as its value before and after.
+// changeText returns the values of a change before and after.
 func (r *remote) changeText(c api.AuditChange) string {
 	text := changedValue(c, c.Before) + " → " + changedValue(c, c.After)
 	if term.IsTerminal(r.terminal.Out) && !r.terminal.Unicode() {
@@ -126,7 +126,7 @@ func (r *remote) changeText(c api.AuditChange) string {
 	return text
 }
 
-// changedValue returns one value of a change as people read it.
+// changedValue returns one value of a change for display.
 func changedValue(c api.AuditChange, value []byte) string {
 	field := api.Field{Key: c.Field, Value: value}
 	if cut, ok := c.Cut(value); ok {

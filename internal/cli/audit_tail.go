@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// feedWait is how long the server waits for entries before it answers that there are none.
+	// feedWait is how long the server waits for entries before it returns none.
 	feedWait = 20 * time.Second
-	// feedPause is the time between an answer without entries and the next request.
+	// feedPause is the time between an empty response and the next request.
 	feedPause = 200 * time.Millisecond
 
 	retryInterval    = 2 * time.Second
-	maxRetryInterval = time.Minute // while the server cannot be reached
+	maxRetryInterval = time.Minute // while the server is unreachable
 )
 
 func newAuditTail(r *remote) *cobra.Command {
@@ -72,8 +72,8 @@ func newAuditTail(r *remote) *cobra.Command {
 
 // tail shows the end of the log, each entry once.
 type tail struct {
-	newest func(ctx context.Context) iter.Seq2[api.AuditEntry, error] // what matches, newest first
-	all    func(ctx context.Context) iter.Seq2[api.AuditEntry, error] // also what does not match
+	newest func(ctx context.Context) iter.Seq2[api.AuditEntry, error] // the matching entries, newest first
+	all    func(ctx context.Context) iter.Seq2[api.AuditEntry, error] // including entries that do not match
 	next   func(ctx context.Context, after int64) (*api.AuditFeed, error)
 	print  func([]api.AuditEntry) error
 	say    func(text string)
@@ -81,8 +81,8 @@ type tail struct {
 	retry  time.Duration
 	follow bool
 
-	after int64           // the place of the last entry that was shown or passed over
-	known map[string]bool // entries that were listed before they had a place, by id
+	after int64           // the position of the last entry that was shown or skipped
+	known map[string]bool // entries listed before they had a position, by id
 }
 
 func (t *tail) run(ctx context.Context, n int) error {
@@ -101,8 +101,8 @@ func (t *tail) run(ctx context.Context, n int) error {
 	return t.goOn(ctx)
 }
 
-// begin returns the newest n entries and finds the place that the log is followed from. It
-// remembers the entries that have no place yet, because the feed will return them.
+// begin returns the newest n entries and finds the position from which to follow the log. It remembers entries without a position, because
+// the feed will return them.
 func (t *tail) begin(ctx context.Context, n int) ([]api.AuditEntry, error) {
 	t.known = map[string]bool{}
 	if t.follow {
@@ -135,8 +135,7 @@ func (t *tail) begin(ctx context.Context, n int) ([]api.AuditEntry, error) {
 	return first, nil
 }
 
-// goOn follows the log until the context ends. While the server fails, it asks less and
-// less often.
+// goOn follows the log until the context ends. While the server fails, the interval between requests grows.
 func (t *tail) goOn(ctx context.Context) error {
 	failing := false
 	for wait, retry := time.Duration(0), t.retry; ; {
@@ -175,16 +174,16 @@ func (t *tail) goOn(ctx context.Context) error {
 	}
 }
 
-// auditPrinter writes entries as they come, in columns of a fixed width.
+// auditPrinter writes entries as they arrive, in columns of a fixed width.
 type auditPrinter struct {
 	terminal Terminal
 	format   term.Format
 	layout   *term.Layout
-	brief    bool // leave out the action
+	brief    bool // omits the action
 }
 
-// roomForActions is the width of a screen that shows actions beside descriptions that
-// are not cut much. On a narrower one the description, which says more, comes first.
+// roomForActions is the screen width at which actions fit beside readable descriptions. On a narrower screen the description comes first,
+// because it is more informative.
 const roomForActions = 120
 
 func (p *auditPrinter) print(rows []api.AuditEntry) error {
@@ -206,8 +205,8 @@ func (p *auditPrinter) print(rows []api.AuditEntry) error {
 	return nil
 }
 
-// line writes an entry on one line. The columns are laid out for the first batch and
-// for what entries usually need, because later entries are not known yet.
+// line formats an entry as one line. The layout is based on the first batch and on typical entries, because later entries are not known
+// yet.
 func (p *auditPrinter) line(batch []api.AuditEntry, row api.AuditEntry) string {
 	if p.layout == nil {
 		width := p.terminal.Width()
@@ -229,7 +228,7 @@ func (p *auditPrinter) line(batch []api.AuditEntry, row api.AuditEntry) string {
 	})
 }
 
-// cells returns the cells of an entry as the screen shows them.
+// cells returns the cells of an entry for the screen.
 func (p *auditPrinter) cells(cells []string) []string {
 	if p.brief {
 		cells = slices.Delete(cells, auditAction, auditAction+1)

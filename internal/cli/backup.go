@@ -105,7 +105,7 @@ archive, ends all sessions and stops the rails. Run it before any server.
   bursar restore --from s3://backups/bursar --to ./restored --before aud_01jd2m8k3vq7w5x9y0z1a2b3c4
   bursar restore --recovered --database-url postgres://db.internal/bursar`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			data := c.Flags().Changed("data") // and not by the environment
+			data := c.Flags().Changed("data") // not from the environment
 			if err := config.FromEnvironment(c.Flags(), t.Env); err != nil {
 				return term.Usage(err)
 			}
@@ -188,7 +188,7 @@ Rails       stopped; %d payouts to look up
 	return c
 }
 
-// restoreRecovered tells a store that its database went back in time.
+// restoreRecovered records in a store that its database was restored to an earlier time.
 func restoreRecovered(c *cobra.Command, t Terminal, store config.Store, more, asJSON bool) error {
 	if more {
 		return term.Usagef("--recovered takes no archive")
@@ -207,7 +207,7 @@ func restoreRecovered(c *cobra.Command, t Terminal, store config.Store, more, as
 	return err
 }
 
-// archiveKeys are the flags that say who can read an archive.
+// archiveKeys contains the flags for who can read an archive.
 type archiveKeys struct {
 	passphraseFile, identityFile string
 	recipients                   []string
@@ -251,7 +251,7 @@ func count(all ...bool) (n int) {
 	return n
 }
 
-// showRows returns a function that shows how many rows are done.
+// showRows returns a function that shows the number of rows done.
 func showRows(bar *term.Progress) func(rows int64) {
 	return func(rows int64) { bar.Set(int(rows), rows, 0) }
 }

@@ -42,7 +42,7 @@ func (b *backupSource) open(t Terminal) (s continuous.Source, err error) {
 	return s, err
 }
 
-// openTarget opens the place of a backup. With a slash too few, the address of an object store would name a folder.
+// openTarget opens the location of a backup. It refuses an object store address with a missing slash, which would name a folder.
 func openTarget(address string, env func(string) (string, bool)) (continuous.Target, error) {
 	if rest, found := strings.CutPrefix(address, "s3:"); found && !strings.HasPrefix(rest, "//") {
 		return nil, errors.New("an object store is s3://bucket/prefix, with two slashes; write ./ before the name of a folder")
@@ -111,7 +111,7 @@ func openBackup(c *cobra.Command, t Terminal, source *backupSource) (continuous.
 		return continuous.Source{}, term.Usage(err)
 	}
 	if source.from == "" {
-		source.from, _ = t.Env("BURSAR_BACKUP") // the server calls it --backup
+		source.from, _ = t.Env("BURSAR_BACKUP") // the server's flag for it is --backup
 	}
 	if source.from == "" {
 		return continuous.Source{}, term.Usagef("--from is required")
@@ -141,7 +141,7 @@ func overviewText(o continuous.Overview) string {
 
 func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
-// hintBackup says what to do about a backup that cannot be read.
+// hintBackup adds a hint to the error of an unreadable backup.
 func hintBackup(err error) error {
 	var network *net.OpError
 	switch {
@@ -193,7 +193,7 @@ Rails       stopped; %d payouts to look up
 	return err
 }
 
-// afterRestore says what an operator does next. docs/operating.md has the same steps, and says why.
+// afterRestore returns the operator's next steps. docs/operating.md has the same steps with reasons.
 func afterRestore(s config.Store) string {
 	at, keys := "--data "+term.Printable(s.Data), "Put vault.key, audit.key and audit.checkpoint into that folder."
 	start := `Start the server. This counts as another store, whose --backup needs an

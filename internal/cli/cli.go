@@ -1,4 +1,4 @@
-// Package cli is the command line. Each command has a file that is named after it.
+// Package cli is the command line. Each command has a file with its name.
 package cli
 
 import (
@@ -32,7 +32,7 @@ const (
 	exitNoUser = 4
 )
 
-// The help lists commands in these groups.
+// Groups of commands in the help.
 const (
 	groupSession = "session"
 	groupWork    = "work"
@@ -40,8 +40,7 @@ const (
 	groupServer  = "server"
 )
 
-// helpWidth is how long a line of the help may be, so that it fits a terminal of 80
-// columns.
+// helpWidth is the maximum length of a line of the help, to fit a terminal of 80 columns.
 const helpWidth = 78
 
 // Terminal holds the streams and the environment of a command.
@@ -128,7 +127,7 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 			args = unknownTopic
 		case c.HasSubCommands():
 			args = unknownCommand
-			if c.RunE == nil { // 'admin audit' lists, and has subcommands as well
+			if c.RunE == nil { // 'admin audit' lists, and also has subcommands
 				c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 			}
 		case args == nil:
@@ -137,8 +136,7 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 		if run := c.RunE; run != nil {
 			c.RunE = func(c *cobra.Command, given []string) error { return r.blame(run(c, given)) }
 		}
-		// Cobra's own errors become usage errors too, so that all of them look the same
-		// and exit with code 2.
+		// Cobra's own errors become usage errors too, so that all have the same form and exit with code 2.
 		c.Args = func(c *cobra.Command, given []string) error {
 			for _, err := range []error{checkArguments(c, given, args), c.ValidateRequiredFlags(), c.ValidateFlagGroups()} {
 				if err != nil {
@@ -172,9 +170,8 @@ func require(c *cobra.Command, names ...string) error {
 	return nil
 }
 
-// operator is the actor that the audit log shows for commands that change the store
-// directly: this program, and the user of the operating system who ran it. Sudo makes that
-// user root, and tells in SUDO_USER who asked for it.
+// operator returns the actor in the audit log for commands that change the store directly: this program, and the operating system user who
+// ran it. With sudo that user is root, and SUDO_USER names the user who ran sudo.
 func operator() db.Caller {
 	who := systemUser()
 	if asked := os.Getenv("SUDO_USER"); asked != "" {
@@ -183,8 +180,8 @@ func operator() db.Caller {
 	return db.Caller{Actor: audit.SystemActor("bursar admin (" + who + ")")}
 }
 
-// systemUser names the user of the operating system. One that the system has no name for,
-// as in a container, is a number: the name that $USER gives it is anybody's choice.
+// systemUser returns the name of the operating system user. A user without a name in the system, as in a container, is a number. $USER is
+// not used, because anyone can set it.
 func systemUser() string {
 	u, err := user.Current()
 	if err != nil {
@@ -204,7 +201,7 @@ func openStore(ctx context.Context, store db.Config) (*db.DB, error) {
 	return d, nil
 }
 
-// hintStore adds which setting to check if PostgreSQL cannot be reached.
+// hintStore adds to an error which setting to check if PostgreSQL is unreachable.
 func hintStore(err error) error {
 	var hinted hintedError
 	var network *net.OpError
@@ -215,8 +212,7 @@ func hintStore(err error) error {
 	return withHint(err, "Is PostgreSQL running, and is the address in --database-url (BURSAR_DATABASE_URL) right?")
 }
 
-// openVault returns the vault of a store, which tells on out of a key that it makes. On
-// SQLite it makes the first one by itself.
+// openVault returns the vault of a store. On SQLite it creates the first key if there is none. It reports a new key on out.
 func openVault(d *db.DB, store config.Store, out io.Writer) *vault.Vault {
 	return vault.New(d, vault.Config{
 		KeyFile: store.VaultFile(), Command: store.VaultCommand, Make: store.DatabaseURL == "",
@@ -224,8 +220,8 @@ func openVault(d *db.DB, store config.Store, out io.Writer) *vault.Vault {
 	})
 }
 
-// withStore opens the store, runs fn and closes the store. The vault is not used before fn
-// uses it, so that a command that needs no secret works without the key.
+// withStore opens the store, runs fn and closes the store. The vault stays closed until fn uses it, so that a command without secrets works
+// without the key.
 func withStore(ctx context.Context, t Terminal, store config.Store, fn func(s openedStore) error) (err error) {
 	d, err := openStore(ctx, store.DB())
 	if err != nil {
@@ -233,7 +229,7 @@ func withStore(ctx context.Context, t Terminal, store config.Store, fn func(s op
 	}
 	defer func() { err = hintStore(errors.Join(err, d.Close())) }()
 	v := openVault(d, store, t.Err)
-	// Nobody else sees the cursors of this process, so they need no key.
+	// The cursors of this process are never shown to others, so they need no key.
 	return fn(openedStore{identity.New(d, v, web.NewCursors(nil), identity.Config{}), d, v, store})
 }
 

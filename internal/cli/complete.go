@@ -7,11 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionTime is how long a shell waits for the server after Tab.
+// completionTime is the maximum time to wait for the server after Tab.
 const completionTime = 2 * time.Second
 
-// complete completes words from the server. A word may have a description after a tab.
-// Without a server there are no words.
+// complete completes words from the server. A word may have a description after a tab. Without a server it returns no words.
 func (r *remote) complete(words func(ctx context.Context, s *session) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, _ []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		s, err := r.connect()

@@ -29,8 +29,8 @@ fails and lists their ids.`,
 		newTags(r), newDirectoryImport(r), newDirectoryExport(r), newDirectoryBulk(r))
 }
 
-// oneOf checks that a flag has one of the possible values. The API would answer an
-// unknown one with an empty list, which hides a typing mistake.
+// oneOf checks that a flag has one of the possible values. The API would return an empty list for an unknown one, which hides a typing
+// mistake.
 func oneOf(flag, value string, options []string) error {
 	if value == "" || slices.Contains(options, value) {
 		return nil
@@ -54,5 +54,5 @@ func (r *remote) say(format string, args ...any) error {
 	return err
 }
 
-// named returns how messages refer to an entry.
+// named returns the name of an entry in messages.
 func named(e *api.Entry) string { return e.Label + " (" + e.ID + ")" }

@@ -74,7 +74,7 @@ asks first, unless you pass --yes.`,
 	return c
 }
 
-// bulk makes a change to the named entries, or to those of a filter.
+// bulk changes the given entries, or those that a filter selects.
 func (r *remote) bulk(ctx context.Context, p api.BulkCreate, f entryFilter, refs []string, yes bool, out term.Format) error {
 	s, w, err := r.connectWorkspace(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *remote) bulk(ctx context.Context, p api.BulkCreate, f entryFilter, refs
 	return r.bulkDone(ctx, s, done, out)
 }
 
-// filled is the value of a flag, nil if it was not given.
+// filled returns the value of a flag, or nil if it was not given.
 func filled(text string) *string {
 	if text == "" {
 		return nil
@@ -141,7 +141,7 @@ written when it made the change.`,
 	return c
 }
 
-// bulkDone waits for the end of a bulk and tells what it did.
+// bulkDone waits for the end of a bulk change and prints its result.
 func (r *remote) bulkDone(ctx context.Context, s *session, b *api.Bulk, out term.Format) error {
 	b, err := r.watchBulk(ctx, s, b)
 	if err != nil {
@@ -163,7 +163,7 @@ func (r *remote) bulkDone(ctx context.Context, s *session, b *api.Bulk, out term
 	return out.Write(r.terminal, b, nothing)
 }
 
-// watchBulk shows how far a bulk is until it has ended.
+// watchBulk shows the progress of a bulk change until it ends.
 func (r *remote) watchBulk(ctx context.Context, s *session, b *api.Bulk) (*api.Bulk, error) {
 	if b.Ended() {
 		return b, nil

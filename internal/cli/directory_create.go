@@ -14,7 +14,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// bind adds the flags that give fields.
+// bind adds the flags for fields.
 func (f *fieldFlags) bind(c *cobra.Command) {
 	c.Flags().StringArrayVarP(&f.set, "field", "f", nil, "set a field to a text: `key=text`, or to any value: key:=json; repeatable")
 	c.Flags().StringVar(&f.file, "fields-json", "", "read fields from a `file` with a JSON object, - for standard input")
@@ -85,7 +85,7 @@ refuse it creates nothing; without it, the setting of the workspace counts.`,
 	return r.inWorkspace(c)
 }
 
-// sayDoubles names the entries of which a new one may be a double.
+// sayDoubles lists the possible duplicates of a new entry.
 func (r *remote) sayDoubles(list []api.Duplicate) error {
 	if len(list) == 0 {
 		return nil
@@ -96,14 +96,14 @@ func (r *remote) sayDoubles(list []api.Duplicate) error {
 	return writeDuplicates(r.terminal.Err, list)
 }
 
-// tellDoubles names the entries because of which a new one was refused, and says what to do.
+// tellDoubles lists the duplicates for which a new entry was refused, and the next steps.
 func (r *remote) tellDoubles(err error) error {
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Code != client.CodeDuplicateEntry {
 		return err
 	}
 	var details api.Duplicates
-	_ = json.Unmarshal(refused.Details, &details) // without them the refusal still says what is wrong
+	_ = json.Unmarshal(refused.Details, &details) // without them, the error still states the reason
 	if err := r.sayDoubles(details.Duplicates); err != nil {
 		return err
 	}

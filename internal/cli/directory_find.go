@@ -18,7 +18,7 @@ import (
 
 const (
 	entryPrefix = "entry_"
-	// maxCandidates is how many entries are searched for a label.
+	// maxCandidates is the number of entries searched for a label.
 	maxCandidates = 2000
 )
 
@@ -54,7 +54,7 @@ func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.En
 	return found, nil
 }
 
-// labelled returns the entries with a label, in upper or lower case.
+// labelled returns the entries with a label, ignoring case.
 func (s *session) labelled(ctx context.Context, w api.Workspace, label string) ([]candidate[string], error) {
 	words := searchWords(label)
 	if words == "" {
@@ -76,9 +76,8 @@ func (s *session) labelled(ctx context.Context, w api.Workspace, label string) (
 	return found, nil
 }
 
-// shortened returns the entries that a shortened id stands for. The API cannot search
-// for a part of an id, so this looks through the newest entries, from which tables
-// are made.
+// shortened returns the entries with a shortened id. The API cannot search for a part of an id, so it searches the newest entries, which
+// are the ones shown in tables.
 func (s *session) shortened(ctx context.Context, w api.Workspace, ref string) ([]candidate[string], error) {
 	var found []candidate[string]
 	seen := 0
@@ -105,7 +104,7 @@ func entryCandidate(e api.EntrySummary) candidate[string] {
 	return candidate[string]{e.ID, e.ID, []string{e.Label}, term.Printable(strings.Join(text, "  "))}
 }
 
-// searchWords returns the first words of a text, as many as a search accepts.
+// searchWords returns the first words of a text, up to the maximum of a search.
 func searchWords(text string) string {
 	const most, longest, letters = 8, 200, 48
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
@@ -137,8 +136,7 @@ func (r *remote) findEntries(ctx context.Context, s *session, refs []string) ([]
 	return found, nil
 }
 
-// completeEntry completes the first argument, or all arguments, with the ids of
-// entries or with the labels that start like the word.
+// completeEntry completes the first argument, or all arguments, with the ids of entries or with the labels that begin with the word.
 func (r *remote) completeEntry(several bool) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && !several {
@@ -169,8 +167,8 @@ func (r *remote) completeEntry(several bool) cobra.CompletionFunc {
 	}
 }
 
-// deletedEntries returns the entries that were deleted but not yet purged. They come
-// from the audit log, because the directory no longer shows them.
+// deletedEntries returns the entries that were deleted but not yet purged. It reads the audit log, because the directory does not list
+// them.
 func (s *session) deletedEntries(ctx context.Context, workspaceID string) ([]candidate[string], error) {
 	const kept = 30 * 24 * time.Hour
 	var found []candidate[string]

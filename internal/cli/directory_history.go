@@ -37,7 +37,7 @@ still has its history.`,
 				return nil, err
 			}
 			id := entry
-			if !term.IsID(id) { // the log outlives what it is about, so an id need not exist
+			if !term.IsID(id) { // the log can contain ids that no longer exist
 				e, err := r.findEntry(ctx, s, entry)
 				if err != nil {
 					return nil, err

@@ -29,7 +29,7 @@ import (
 	"bursar/internal/directory/entryfile"
 )
 
-// importFlags are how a file is imported.
+// importFlags contains the flags for how a file is imported.
 type importFlags struct {
 	format, delimiter, kind string
 	match, onMatch          string
@@ -123,7 +123,7 @@ where a line was refused.`,
 func matchKeys() []string { return []string{"id", "external_id", "email", "phone", "account"} }
 func onMatches() []string { return []string{"update", "skip", "refuse"} }
 
-// params checks the flags and says how the file is imported.
+// params validates the flags and returns the parameters of the import.
 func (f *importFlags) params(name string) (client.ImportParams, error) {
 	p := client.ImportParams{Format: f.format, DefaultType: f.kind, Match: f.match, OnMatch: f.onMatch, OnDuplicate: f.onDuplicate, DryRun: f.dry, Delimiter: f.delimiter, Raw: f.raw, Mapping: map[string]string{}}
 	err := errors.Join(oneOf("format", f.format, entryfile.Formats()), oneOf("type", f.kind, api.EntryTypes()),
@@ -150,7 +150,7 @@ func (f *importFlags) params(name string) (client.ImportParams, error) {
 	return p, err
 }
 
-// formatOf knows a format by the name of the file.
+// formatOf returns the format for a file name.
 func formatOf(name string) string {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv", ".tsv":
@@ -161,7 +161,7 @@ func formatOf(name string) string {
 	return ""
 }
 
-// sameFile says whether two names mean one file.
+// sameFile reports whether two names refer to one file.
 func sameFile(a, b string) bool {
 	if a == b {
 		return true
@@ -171,7 +171,7 @@ func sameFile(a, b string) bool {
 	return err == nil && other == nil && os.SameFile(first, second)
 }
 
-// importSource is a file that is sent, if need be more than once.
+// importSource is a file to send, more than once if necessary.
 type importSource struct {
 	*os.File
 	title  string
@@ -179,15 +179,15 @@ type importSource struct {
 	digest hash.Hash
 }
 
-// openImport opens the file and reads it once: the digest makes the same file the same import.
-// Standard input is stored first, since a call may have to be repeated.
+// openImport opens the file and reads it once for its digest, which identifies the import. Standard input is stored first, because a call
+// may be retried.
 func openImport(name string, stdin io.Reader) (*importSource, error) {
 	s := &importSource{title: name, digest: sha256.New()}
 	var err error
 	if name == "-" {
 		s.title = "standard input"
 		if s.File, err = os.CreateTemp("", "bursar-import-*"); err == nil {
-			_ = os.Remove(s.Name()) // where it cannot be removed yet, it stays in the folder for temporary files
+			_ = os.Remove(s.Name()) // if it cannot be removed yet, it stays in the folder for temporary files
 			s.size, err = io.Copy(s.File, io.TeeReader(stdin, s.digest))
 		}
 	} else if s.File, err = os.Open(name); err == nil {
@@ -196,7 +196,7 @@ func openImport(name string, stdin io.Reader) (*importSource, error) {
 	return s, err
 }
 
-// sending shows how much of a file has left.
+// sending shows how much of a file was sent.
 type sending struct {
 	io.ReadSeeker
 	sent int64
@@ -255,7 +255,7 @@ func (r *remote) importEntries(ctx context.Context, name string, f importFlags, 
 	return r.report(ctx, s, done, file.title, w.Name, f.refusedName(name, done), out)
 }
 
-// send sends the file. Its idempotency key is made of what it says and how it is imported.
+// send sends the file. Its idempotency key is derived from its contents and the parameters of the import.
 func (r *remote) send(ctx context.Context, s *session, p client.ImportParams, file *importSource, again bool, retries *retrier) (*client.Import, error) {
 	options, err := json.Marshal(p)
 	if err != nil {
@@ -281,10 +281,10 @@ func (r *remote) send(ctx context.Context, s *session, p client.ImportParams, fi
 	return started, err
 }
 
-// watchInterval is how often the command asks how far an import is.
+// watchInterval is the time between two requests for the progress of an import.
 const watchInterval = 250 * time.Millisecond
 
-// watch shows how far an import is until it has ended.
+// watch shows the progress of an import until it ends.
 func (r *remote) watch(ctx context.Context, s *session, i *client.Import, retries *retrier) (*client.Import, error) {
 	bar := term.NewProgress(r.terminal, "lines", i.Bytes)
 	defer bar.Close()
@@ -316,7 +316,7 @@ func (f *importFlags) refusedName(name string, i *client.Import) string {
 	return name + ".refused." + i.Format
 }
 
-// report says what became of the file, and fetches what was refused.
+// report prints the result of the import, and fetches the refused lines.
 func (r *remote) report(ctx context.Context, s *session, i *client.Import, title, workspace, refused string, out term.Format) error {
 	if i.Refused > 0 {
 		if err := r.fetchRefused(ctx, s, i, refused); err != nil {
@@ -352,8 +352,8 @@ func importCounts(i *client.Import) string {
 		term.Grouped(int(i.Created)), term.Grouped(int(i.Updated)), term.Grouped(int(i.Unchanged)), term.Grouped(int(i.Refused)))
 }
 
-// fetchRefused writes the refused lines to a file, tells the first of them, and keeps what an
-// earlier run wrote: somebody may have mended it.
+// fetchRefused writes the refused lines to a file and prints the first of them. It does not overwrite the file of an earlier run, which may
+// have been corrected.
 func (r *remote) fetchRefused(ctx context.Context, s *session, i *client.Import, name string) error {
 	told := &refusalTeller{format: i.Format, say: func(text string) { _ = r.say("%s", text) }}
 	fetch := func(w io.Writer) error { return s.Directory.RefusedLines(ctx, i.ID, io.MultiWriter(w, told)) }
@@ -376,13 +376,13 @@ func (r *remote) fetchRefused(ctx context.Context, s *session, i *client.Import,
 }
 
 const (
-	// shownRefusals is how many refusals are told on the screen; the file has all.
+	// shownRefusals is the number of refusals printed on the screen. The file has all.
 	shownRefusals = 10
-	// maxTold is how much of the file is looked at for them.
+	// maxTold is how much of the file is read for them.
 	maxTold = 64 << 10
 )
 
-// refusalTeller keeps the beginning of a file of refused lines, and tells its reasons.
+// refusalTeller keeps the beginning of a file of refused lines, and prints the reasons in it.
 type refusalTeller struct {
 	format string
 	text   bytes.Buffer
@@ -426,7 +426,7 @@ func (t *refusalTeller) tell() {
 	}
 }
 
-// showPlan shows what would become of each line.
+// showPlan shows the dry-run result of each line.
 func (r *remote) showPlan(ctx context.Context, s *session, i *client.Import, title string, out term.Format) error {
 	var plan bytes.Buffer
 	if err := s.Directory.ImportPlan(ctx, i.ID, &plan); err != nil {

@@ -14,7 +14,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// entryFilter is which entries to list.
+// entryFilter selects the entries to list.
 type entryFilter struct {
 	kind, status, tag, words, sort string
 }
@@ -108,7 +108,7 @@ func (r *remote) listEntries(c *cobra.Command, f *entryFilter) *cobra.Command {
 	return c
 }
 
-// contact returns how to reach an entry: its email address, else its phone number.
+// contact returns the email address of an entry, or else its phone number.
 func contact(e api.EntrySummary) string {
 	return cmp.Or(e.Fields.Display(api.FieldEmail), e.Fields.Display(api.FieldPhone))
 }

@@ -49,7 +49,7 @@ them. You see it with the permission ws.receiving.read.`,
 	return r.inWorkspace(c)
 }
 
-// writeDuplicates writes a line for each entry: its id, label and what it has in common.
+// writeDuplicates writes a line for each entry: its id, its label and the reasons.
 func writeDuplicates(w io.Writer, list []api.Duplicate) error {
 	for _, d := range list {
 		if _, err := fmt.Fprintf(w, "%s  %s  same %s\n", d.ID, term.Printable(d.Label), strings.Join(d.Reasons, ", ")); err != nil {
@@ -130,7 +130,7 @@ shows what would change and changes nothing.`,
 	return r.inWorkspace(c)
 }
 
-// writeMerge writes the id of the merge, and what it changes about its target.
+// writeMerge writes the id of the merge and the changes of its target.
 func (r *remote) writeMerge(w io.Writer, m *api.Merge) error {
 	var pairs []string
 	if m.ID != "" {

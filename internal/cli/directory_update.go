@@ -15,7 +15,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// entryChange is what the flags of a command ask to change.
+// entryChange contains the changes that a command's flags request.
 type entryChange struct {
 	properties              propertyFlags
 	fields                  fieldFlags
@@ -77,7 +77,7 @@ for a second person, where there is one, and so does activating a payee.`,
 	return r.inWorkspace(c)
 }
 
-// pendingText describes what an entry is to become when it is approved.
+// pendingText describes the pending change of an entry.
 func pendingText(c *api.PendingChange) string {
 	switch {
 	case c.Operation == "merge":
@@ -112,7 +112,7 @@ func (e *entryChange) bind(r *remote, c *cobra.Command) {
 	}
 }
 
-// params returns the changes that do not depend on the entry as it is.
+// params returns the changes that do not depend on the present entry.
 func (e *entryChange) params(c *cobra.Command, stdin io.Reader) (p client.EntryUpdateParams, err error) {
 	if p.Fields, err = e.fields.list(stdin); err != nil {
 		return p, err
@@ -127,8 +127,8 @@ func (e *entryChange) params(c *cobra.Command, stdin io.Reader) (p client.EntryU
 	return p, err
 }
 
-// changedTags returns the tags of an entry with some added and some removed, nil if
-// neither is asked for. The API only replaces the whole list.
+// changedTags returns the tags of an entry with some added and some removed, or nil if nothing changes. The API only replaces the whole
+// list.
 func (s *session) changedTags(ctx context.Context, e *api.Entry, add, drop []string) ([]string, error) {
 	if len(add)+len(drop) == 0 {
 		return nil, nil

@@ -9,10 +9,10 @@ import (
 	"bursar/internal/directory/entryfile"
 )
 
-// propertyFlags are the values of the flags of properties, by name.
+// propertyFlags contains the values of the flags of properties, by name.
 type propertyFlags map[string]*string
 
-// flagOf is the flag of a property.
+// flagOf returns the flag of a property.
 func flagOf(p entryfile.Property) string { return strings.ReplaceAll(p.Name, "_", "-") }
 
 // bind adds the flags of all properties, or of those that a new entry can have.
@@ -29,8 +29,7 @@ func (f *propertyFlags) bind(c *cobra.Command, creating bool) {
 	}
 }
 
-// fill sets the properties of a new entry that are not empty, and says whether there
-// are any.
+// fill sets the properties of a new entry that are not empty, and reports whether there are any.
 func (f propertyFlags) fill(e *api.EntryCreate) (any bool) {
 	for _, p := range entryfile.Properties() {
 		if value := f[p.Name]; value != nil && *value != "" {
@@ -41,8 +40,7 @@ func (f propertyFlags) fill(e *api.EntryCreate) (any bool) {
 	return any
 }
 
-// change sets the properties that are given, empty or not, and says whether there
-// are any.
+// change sets the properties that are given, empty or not, and reports whether there are any.
 func (f propertyFlags) change(c *cobra.Command, e *api.EntryUpdate) (any bool, err error) {
 	for _, p := range entryfile.Properties() {
 		if !c.Flags().Changed(flagOf(p)) {

@@ -11,7 +11,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// hintedError is an error that tells the user what to do next.
+// hintedError is an error with a hint for the user.
 type hintedError struct {
 	error
 	hint string
@@ -21,7 +21,7 @@ func (e hintedError) Unwrap() error { return e.error }
 
 func withHint(err error, hint string) error { return hintedError{err, hint} }
 
-// explain says what failed, why, and what to do next.
+// explain returns a message: what failed, why, and what to do next.
 func explain(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "interrupted"
@@ -30,20 +30,20 @@ func explain(err error) string {
 	if errors.As(err, &refused) {
 		return explainRefusal(err, refused)
 	}
-	// Errors of the client name their package; a file may be called monday.bursar.
+	// Errors of the client begin with the package name. A file may be called monday.bursar.
 	text := strings.ReplaceAll(strings.TrimPrefix(plainText(err), "bursar: "), ": bursar: ", ": ")
 	var hinted hintedError
 	var network *net.OpError
 	switch {
 	case errors.As(err, &hinted):
 		text += "\n" + hinted.hint
-	case errors.As(err, &network): // errors of the store have a hint of their own
+	case errors.As(err, &network): // errors of the store have their own hint
 		text += "\nIs the server running, and is its address right? 'bursar context list' shows the servers you use."
 	}
 	return text
 }
 
-// explainRefusal explains an error that the API answered with.
+// explainRefusal explains an error response of the API.
 func explainRefusal(err error, refused *client.Error) string {
 	text := strings.TrimSuffix(err.Error(), refused.Error())
 	text += refused.Message

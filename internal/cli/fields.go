@@ -12,8 +12,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// parseField reads key=value, where the value is a text, or key:=value, where it is
-// JSON.
+// parseField parses key=value, where the value is a string, or key:=value, where it is JSON.
 func parseField(given string) (api.Field, error) {
 	key, value, ok := strings.Cut(given, "=")
 	key, typed := strings.CutSuffix(key, ":")
@@ -32,15 +31,14 @@ func parseField(given string) (api.Field, error) {
 	return api.Field{Key: key, Value: parsed}, nil
 }
 
-// fieldFlags are the fields that a command line gives.
+// fieldFlags contains the flags for fields.
 type fieldFlags struct {
 	set    []string // --field
 	file   string   // --fields-json
 	remove []string // --remove-field
 }
 
-// list returns the fields to send, nil if none are given. Those of flags come after
-// those of the file and replace them.
+// list returns the fields to send, or nil if none are given. Fields of flags follow those of the file and replace them.
 func (f fieldFlags) list(stdin io.Reader) (api.Fields, error) {
 	var out api.Fields
 	if f.file != "" {
@@ -75,7 +73,7 @@ func (f fieldFlags) list(stdin io.Reader) (api.Fields, error) {
 	return out, nil
 }
 
-// maxInput bounds a file with fields: the API accepts no larger body.
+// maxInput is the maximum size of a file with fields. The API accepts no larger body.
 const maxInput = 1 << 20
 
 // readInput reads a file, or standard input if the name is "-".

@@ -24,7 +24,7 @@ func (r *remote) connectWorkspace(ctx context.Context) (*session, api.Workspace,
 	return s, w, err
 }
 
-// commandGroup makes a command that only has subcommands.
+// commandGroup returns a command that only has subcommands.
 func commandGroup(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	c.AddCommand(commands...)
 	return c
@@ -46,8 +46,8 @@ func memberCandidates(all []api.Member) []candidate[api.Member] {
 	return list
 }
 
-// findMember finds a member by email address, name or id. The id of an invitation is good
-// after they have accepted, too, when the list does not show it any more.
+// findMember finds a member by email address, name or id. The id of an invitation stays valid after it is accepted, when the list no longer
+// shows it.
 func (s *session) findMember(ctx context.Context, workspaceID, ref string) (api.Member, error) {
 	all, err := s.members(ctx, workspaceID)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *session) findKey(ctx context.Context, ref string) (api.APIKey, error) {
 	return pick(ctx, s.terminal, "key", ref, list)
 }
 
-// person returns a name and an email address, as far as they are known.
+// person returns a name and an email address, as far as known.
 func person(name, email string) string {
 	switch {
 	case name == "":

@@ -58,7 +58,7 @@ pass --mode, and can make what outlives it, such as members and further keys.`,
 				if err != nil {
 					return err
 				}
-				// Only now: an init that is refused must not redirect the links of a live store.
+				// Only at this point: a refused init must not redirect the links of a live store.
 				if err := setup.StorePublicURL(c.Context(), s.db, operator(), address, c.Flags().Changed("public-url")); err != nil {
 					return err
 				}

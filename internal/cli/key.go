@@ -16,7 +16,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// staleAfter is how long a key may be unused before the list points it out.
+// staleAfter is how long a key may be unused before the list marks it.
 const staleAfter = 45 * 24 * time.Hour
 
 func newKeys(r *remote) *cobra.Command {
@@ -263,7 +263,7 @@ an admin confirms or removes them: see 'bursar orgs owners suspended' and
 	return c
 }
 
-// reportKey revokes a compromised key, and names what is suspended.
+// reportKey revokes a compromised key, and lists the suspended access.
 func (r *remote) reportKey(ctx context.Context, s *session, k api.APIKey, f term.Format) error {
 	report, err := s.Keys.RevokeCompromised(ctx, k.ID)
 	if err != nil {

@@ -24,7 +24,7 @@ func (l *leaverFlags) bind(r *remote, c *cobra.Command) {
 	r.organizationFlag(c, &l.organization)
 }
 
-// removeEverywhere shows what a person has in an organization, and ends it.
+// removeEverywhere shows a person's access to an organization, and removes it.
 func (r *remote) removeEverywhere(c *cobra.Command, f term.Format, l leaverFlags, ref string, yes bool) error {
 	s, err := r.connect()
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *remote) removeEverywhere(c *cobra.Command, f term.Format, l leaverFlags
 	return f.Write(r.terminal, done, nothing)
 }
 
-// describeLeaver is the checklist for a terminal.
+// describeLeaver formats the checklist for a terminal.
 func describeLeaver(l api.Leaver) string {
 	var b strings.Builder
 	line := func(format string, args ...any) {

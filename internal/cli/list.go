@@ -11,9 +11,9 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// list is what distinguishes one list command from another.
+// list contains what distinguishes one list command from another.
 type list[T any] struct {
-	noun  string                                                            // names the items in errors
+	noun  string                                                            // name of the items in errors
 	rows  func(ctx context.Context, limit int) (iter.Seq2[T, error], error) // limit is the size of a page
 	table func(f term.Format) *term.Table                                   // the empty table, called after rows
 	cells func(f term.Format, item T) []string                              // one row of the table
@@ -51,7 +51,7 @@ func listCommand[T any](t Terminal, c *cobra.Command, l list[T]) *cobra.Command 
 	return c
 }
 
-// span is how many rows of a list the user asks for.
+// span is the number of rows of a list that the user requests.
 type span struct {
 	limit int
 	all   bool
@@ -70,8 +70,7 @@ func (s *span) check() error {
 	return nil
 }
 
-// page returns the size of a page. One row more than the limit shows whether there
-// are more, without a second request.
+// page returns the size of a page. One row above the limit shows whether there are more, without a second request.
 func (s *span) page() int {
 	if s.all || s.limit >= 100 {
 		return 100
@@ -79,8 +78,7 @@ func (s *span) page() int {
 	return s.limit + 1
 }
 
-// take reads the rows that are asked for, and says on standard error if there are
-// more.
+// take reads the requested rows, and reports on standard error if there are more.
 func take[T any](t Terminal, s span, all iter.Seq2[T, error]) ([]T, error) {
 	rows := []T{}
 	for row, err := range all {
@@ -108,5 +106,5 @@ func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
 	return rows, nil
 }
 
-// errEnough stops a source of rows when no more are wanted.
+// errEnough stops a source of rows once enough were read.
 var errEnough = errors.New("no more rows are wanted")

@@ -17,7 +17,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// defaultURL is the server that commands use if none is configured.
+// defaultURL is the server if none is configured.
 const defaultURL = "http://127.0.0.1:8080"
 
 func newLogin(r *remote) *cobra.Command {
@@ -102,7 +102,7 @@ func (r *remote) readToken(ctx context.Context) (profile.Credential, error) {
 	return held, nil
 }
 
-// deviceLogin requests a code, shows it, and waits until somebody approves or denies it.
+// deviceLogin requests a code, shows it, and waits until it is approved or denied.
 func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (profile.Credential, error) {
 	c, err := newClient(url, profile.Credential{})
 	if err != nil {
@@ -128,8 +128,8 @@ func (r *remote) deviceLogin(ctx context.Context, url string, noBrowser bool) (p
 	return profile.Credential{Token: token, ExpiresAt: profile.TokenExpiry(token)}, nil
 }
 
-// openBrowser opens an address if there is a browser. Some programs that open a browser
-// run as long as the browser does, so this waits only a moment.
+// openBrowser opens an address if there is a browser. Some programs that open a browser run as long as the browser, so it waits only
+// briefly.
 func openBrowser(out io.Writer, url string) {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
 	opened := make(chan error, 1)
@@ -217,7 +217,7 @@ func (r *remote) remember(ctx context.Context, f files, name, url string, held p
 	return err
 }
 
-// called returns how to address a user: by name, else by email address or id.
+// called returns the display name of a user: the name, or else the email address or the id.
 func called(u api.User) string {
 	switch {
 	case u.Name != "":

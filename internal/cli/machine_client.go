@@ -103,7 +103,7 @@ with the key.`,
 	return r.inWorkspace(c)
 }
 
-// rotateClient gives a machine client a new secret, and says so.
+// rotateClient gives a machine client a new secret, and prints a message.
 func (s *session) rotateClient(ctx context.Context, workspaceID string, m api.MachineClient) (*api.NewMachineClient, error) {
 	made, err := s.MachineClients.Rotate(ctx, workspaceID, m.ID)
 	if err != nil {
@@ -134,8 +134,8 @@ func (s *session) findMachineClient(ctx context.Context, workspaceID, ref string
 	return pick(ctx, s.terminal, "machine client", ref, list)
 }
 
-// clientsKnownTo are the machine clients whose present secret was shown to somebody. A
-// caller who may not see machine clients gets none.
+// clientsKnownTo returns the machine clients whose present secret was shown to a person. A caller who may not see machine clients gets
+// none.
 func (s *session) clientsKnownTo(ctx context.Context, workspaceID, userID string) ([]api.MachineClient, error) {
 	all, err := s.machineClients(ctx, workspaceID)
 	if client.IsForbidden(err) {

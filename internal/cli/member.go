@@ -165,8 +165,8 @@ whole if a workspace would be left without an admin.`,
 				return fmt.Errorf("remove the member: %w", err)
 			}
 			fmt.Fprintf(r.terminal.Err, "Removed %s from %s.\n", who, term.Printable(w.Name))
-			// The member is gone, who could otherwise rotate a secret in return. What was
-			// rotated is written even if another one fails: it is shown only here.
+			// The member is removed first, so they cannot rotate a secret back. New secrets are written even if another rotation fails,
+			// because they are shown only here.
 			done := memberRemoved{MemberRemoved: removed}
 			done.RotatedClients, err = r.rotateKnown(c.Context(), s, w.ID, known, rotate, yes)
 			return errors.Join(err, f.Write(r.terminal, done, func(out io.Writer) error {
@@ -186,15 +186,14 @@ whole if a workspace would be left without an admin.`,
 	return r.inWorkspace(c)
 }
 
-// memberRemoved is the answer to removing a member, and the new secrets of the machine
-// clients that were rotated for it.
+// memberRemoved is the result of removing a member, with the new secrets of the machine clients that were rotated for it.
 type memberRemoved struct {
 	*api.MemberRemoved
 	RotatedClients []*api.NewMachineClient `json:"rotated_clients,omitzero"`
 }
 
-// rotateKnown rotates the machine clients that a removed member knows the secrets of:
-// all if the flag says so, else those that the person at the terminal agrees to.
+// rotateKnown rotates the machine clients whose secrets a removed member knows: all if the flag is set, or else those that the user
+// confirms.
 func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string, known []api.MachineClient, all, yes bool) (made []*api.NewMachineClient, err error) {
 	for _, m := range known {
 		if !all {
@@ -219,5 +218,5 @@ func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string
 	return made, nil
 }
 
-// nothing writes no text: a message on standard error has described the change.
+// nothing writes no text, because a message on standard error has described the change.
 func nothing(io.Writer) error { return nil }

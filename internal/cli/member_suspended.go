@@ -65,7 +65,7 @@ func newSuspendedRemove(r *remote) *cobra.Command {
 	}, "Remove the access of %s permanently?", "Removed the access of %s.\n", (*client.MemberService).RemoveSuspended)
 }
 
-// suspensionCommand completes a command that decides about suspended access.
+// suspensionCommand completes a command that decides on suspended access.
 func suspensionCommand(r *remote, c *cobra.Command, question, done string,
 	decide func(s *client.MemberService, ctx context.Context, workspaceID, id string) (*client.SuspendedAccess, error)) *cobra.Command {
 	var f term.Format

@@ -76,7 +76,7 @@ status is active are paid.`,
 	return r.inWorkspace(c)
 }
 
-// accountFlags are the flags that describe a receiving method.
+// accountFlags contains the flags that describe a receiving method.
 type accountFlags struct {
 	provider, name, id string
 	institution        string
@@ -175,7 +175,7 @@ asks for it, so that it stays out of your shell history.`,
 	return r.inWorkspace(c)
 }
 
-// mask hides all but the last digits of an account number, as the console does.
+// mask masks all but the last digits of an account number, like the console.
 func mask(t Terminal, account string) string {
 	text := audit.Mask(account)
 	if term.IsTerminal(t.Out) && !t.Unicode() {
@@ -191,8 +191,7 @@ func (r *remote) accountText(m api.ReceivingMethod, number bool) string {
 	return mask(r.terminal, m.AccountID)
 }
 
-// methodText describes a receiving method so that it differs from others of the same
-// provider.
+// methodText describes a receiving method so that it is distinct from others of the same provider.
 func (r *remote) methodText(m api.ReceivingMethod, number bool) string {
 	text := m.AccountName + ", " + r.accountText(m, number)
 	if m.IsDefault {
@@ -204,7 +203,7 @@ func (r *remote) methodText(m api.ReceivingMethod, number bool) string {
 	return text + " (" + m.ID + ")"
 }
 
-// statusText is the status of a method, with what it waits for.
+// statusText returns the status of a method, with what it waits for.
 func statusText(m api.ReceivingMethod) string {
 	switch {
 	case m.Status == api.MethodPending:

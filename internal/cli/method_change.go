@@ -141,8 +141,8 @@ method becomes the default, if need be after a second person has approved.`,
 	return r.inWorkspace(c)
 }
 
-// findMethod finds a receiving method of an entry by id, provider or account name.
-// Somebody who may change methods but not see them can use an id.
+// findMethod finds a receiving method of an entry by id, provider or account name. A person who may change methods but not see them can use
+// an id.
 func (r *remote) findMethod(ctx context.Context, s *session, entry, ref string) (*api.Entry, api.ReceivingMethod, error) {
 	e, err := r.findEntry(ctx, s, entry)
 	if err != nil {

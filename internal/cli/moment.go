@@ -27,7 +27,7 @@ func exactTime(ms int64) string {
 
 const century = 36525 * 24 * time.Hour
 
-// parseLength reads a duration in Go's format, or in days or weeks.
+// parseLength parses a duration in Go's format, or in days or weeks.
 func parseLength(text string) (time.Duration, error) {
 	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
 		number, ok := strings.CutSuffix(text, unit)
@@ -47,9 +47,8 @@ func parseLength(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseMoment reads a time: in RFC 3339, as a local date with or without a time of
-// day, or as a duration before now. A date alone means its first moment, or with last
-// its last one.
+// parseMoment parses a time: in RFC 3339, as a local date with or without a time of day, or as a duration before the present. A date alone
+// means its first moment, or its last one if last is set.
 func parseMoment(text string, now time.Time, last bool) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil

@@ -112,7 +112,7 @@ func storeAt(text string) config.Store {
 	return config.Store{Data: text}
 }
 
-// placeOf returns a store with a name that can be stored and shown: without a password.
+// placeOf returns a name of a store that can be stored and shown: without a password.
 func placeOf(s config.Store) backup.Place {
 	if s.DatabaseURL == "" {
 		name := s.Data
@@ -136,7 +136,7 @@ func placeOf(s config.Store) backup.Place {
 	return backup.Place{Config: s.DB(), Name: name}
 }
 
-// keysToTake tells of the files beside an embedded store, which are no part of it.
+// keysToTake describes the key files beside an embedded store, which are not part of it.
 func keysToTake(source, target config.Store) string {
 	var text strings.Builder
 	for _, file := range []struct{ name, flag, what string }{

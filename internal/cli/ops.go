@@ -76,7 +76,7 @@ func newOpsReject(r *remote) *cobra.Command {
 	})
 }
 
-// newOpsDecision completes a command that decides a request, which it shows first.
+// newOpsDecision completes a command that shows a request and decides it.
 func (r *remote) newOpsDecision(c *cobra.Command, verb string, decide func(ctx context.Context, s *session, o api.OpsRequest) (*api.OpsDecision, error)) *cobra.Command {
 	var f term.Format
 	var yes bool

@@ -146,8 +146,8 @@ func (r *remote) newOwnerChange(c *cobra.Command, change ownerChange) *cobra.Com
 	return r.organizationFlag(c, &org)
 }
 
-// findPerson finds somebody in the caller's workspaces of an organization. An id is
-// taken as it is: its owner may be in a workspace that the caller does not see.
+// findPerson finds a person in the caller's workspaces of an organization. An id is used without a search, because its owner may be in a
+// workspace that the caller does not see.
 func (s *session) findPerson(ctx context.Context, organizationID, ref string) (api.Member, error) {
 	if strings.HasPrefix(ref, "usr_") {
 		return api.Member{ID: ref, Name: ref}, nil

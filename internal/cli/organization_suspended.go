@@ -75,7 +75,7 @@ func newOwnersSuspendedRemove(r *remote) *cobra.Command {
 	}, "End the ownership of %s permanently?", "%s is no longer an owner.\n", (*client.OrganizationService).RemoveSuspendedOwner)
 }
 
-// ownerSuspensionCommand completes a command that decides about a suspended owner.
+// ownerSuspensionCommand completes a command that decides on a suspended owner.
 func ownerSuspensionCommand(r *remote, c *cobra.Command, question, done string,
 	decide func(s *client.OrganizationService, ctx context.Context, organizationID, id string) (*client.SuspendedOwner, error)) *cobra.Command {
 	c = r.newOwnerChange(c, func(ctx context.Context, s *session, o api.Organization, id string, yes bool) (any, error) {

@@ -5,8 +5,7 @@ import (
 	"io"
 )
 
-// patientReader reads from where there may be nothing for long, and gives up when
-// the context is done.
+// patientReader reads from a source that may block for long, and returns when the context is done.
 type patientReader struct {
 	ctx    context.Context
 	pieces chan piece

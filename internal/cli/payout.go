@@ -57,9 +57,8 @@ func (r *remote) findPayout(ctx context.Context, s *session, ref string) (*api.P
 	return p, nil
 }
 
-// payoutID returns the id of the payout that a shortened or an external id stands for. The API
-// cannot search for a part of an id, so this looks through the newest ones, from which tables are
-// made.
+// payoutID returns the id of the payout with a shortened or an external id. The API cannot search for a part of an id, so it searches the
+// newest payouts, which are the ones shown in tables.
 func (s *session) payoutID(ctx context.Context, workspaceID, ref string) (string, error) {
 	want := client.PayoutListParams{WorkspaceID: workspaceID}
 	if !term.IsShortID(ref) {
@@ -94,13 +93,12 @@ func (r *remote) completePayouts() cobra.CompletionFunc {
 	})
 }
 
-// payoutText names a payout in a sentence.
+// payoutText returns the name of a payout within a sentence.
 func payoutText(p *api.Payout) string {
 	return api.FormatAmount(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName
 }
 
-// payoutStatus is the status of a payout for people, who want to know that it was rejected. What
-// programs read, CSV and JSON, has the status of the contract.
+// payoutStatus returns the status of a payout for people, which shows that it was rejected. CSV and JSON have the status of the API.
 func payoutStatus(p *api.Payout) string {
 	if p.Rejected {
 		return "rejected"
@@ -108,7 +106,7 @@ func payoutStatus(p *api.Payout) string {
 	return p.Status
 }
 
-// payoutProgress is payoutStatus with what keeps the payout from going on.
+// payoutProgress returns payoutStatus with what blocks the payout.
 func payoutProgress(p *api.Payout) string {
 	switch {
 	case p.Attention == payout.Recheck:
@@ -121,7 +119,7 @@ func payoutProgress(p *api.Payout) string {
 	return payoutStatus(p)
 }
 
-// attentionText says why a payout needs attention, and what to do.
+// attentionText returns why a payout needs attention, and what to do.
 func attentionText(p *api.Payout) string {
 	resolve := "then run 'bursar payouts resolve " + p.ID + "'"
 	switch p.Attention {
@@ -262,7 +260,7 @@ it in full, which the audit log tells.`,
 	return r.inWorkspace(c)
 }
 
-// payoutPairs are the lines that show a payout. Stopped is why it is not sent, or "". The story is newest first.
+// payoutPairs returns the lines that show a payout. stopped is why it is not sent, or "". The story is newest first.
 func payoutPairs(p *api.Payout, stopped string, story []api.AuditEntry) []string {
 	because, sent, expected := "Cancelled because", localTime(p.SendAt), localTime(p.ExpectedAt)
 	if p.SendingStopped || p.Attention == payout.Recheck {
@@ -309,7 +307,7 @@ func payoutPairs(p *api.Payout, stopped string, story []api.AuditEntry) []string
 	return pairs
 }
 
-// payeeText describes the account that is paid, as far as it is known: after a restore it may not be.
+// payeeText describes the account that is paid, as far as it is known. After a restore it may be unknown.
 func payeeText(p *api.Payout) string {
 	to := p.SettlementAccount
 	if p.BankName == "" {
@@ -318,7 +316,7 @@ func payeeText(p *api.Payout) string {
 	return to.BankAccountName + ", " + to.BankAccountNumber + ", " + p.BankName + " (" + to.BankCode + ")"
 }
 
-// failureText says why a payout failed: the code, and the rail's own code and words.
+// failureText returns why a payout failed: the code, and the rail's own code and message.
 func failureText(f *api.PayoutFailure) string {
 	if words := strings.TrimSpace(f.Reason + " " + f.Message); words != "" {
 		return f.Code + ": " + words

@@ -93,7 +93,7 @@ The exit code is 1 where a payout was refused.`,
 	return r.inWorkspace(c)
 }
 
-// payLine is a line of the file and what became of it.
+// payLine is a line of the file and its result.
 type payLine struct {
 	Line   int    `json:"line"`
 	To     string `json:"to"`
@@ -101,10 +101,10 @@ type payLine struct {
 	api.PayoutBatchResult
 	terms  api.PayoutTerms
 	to     destination
-	amount string // as the file has it
+	amount string // as in the file
 }
 
-// refuse notes one more thing that speaks against a line.
+// refuse adds an error to a line.
 func (l *payLine) refuse(err error) {
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
 	if l.Error != nil {
@@ -113,7 +113,7 @@ func (l *payLine) refuse(err error) {
 	l.Result, l.Error = api.BatchRefused, &api.PayoutFault{Code: client.CodeValidation, Message: text}
 }
 
-// readPayFile reads a file and checks what needs no server.
+// readPayFile reads a file and checks everything that needs no server.
 func (r *remote) readPayFile(ctx context.Context, name, mode string) ([]*payLine, error) {
 	in := io.Reader(newPatientReader(ctx, r.terminal.In))
 	title := "standard input"
@@ -167,7 +167,7 @@ type payBatch struct {
 	retries     *retrier
 }
 
-// open lists the lines that nothing speaks against.
+// open returns the lines without errors.
 func (b *payBatch) open() (list []*payLine) {
 	for _, l := range b.lines {
 		if l.Result != api.BatchRefused {
@@ -177,7 +177,7 @@ func (b *payBatch) open() (list []*payLine) {
 	return list
 }
 
-// rehearse finds the payees and has the server tell everything that speaks against the payouts.
+// rehearse finds the payees and runs a dry run of the payouts, which returns all errors.
 func (b *payBatch) rehearse(ctx context.Context) error {
 	if err := b.findPayees(ctx); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (b *payBatch) rehearse(ctx context.Context) error {
 			problems = append(problems, fmt.Sprintf("line %d: %s: %s", l.Line, l.Error.Code, l.Error.Message))
 		}
 	}
-	// The server rehearses 1,000 at a time, so that only this sees the sum.
+	// The server checks 1,000 at a time, so the total is checked here.
 	if total > b.from.AvailableBalance {
 		problems = append(problems, fmt.Sprintf("the file pays %s, and %s has %s available", api.FormatAmount(total, b.from.Currency), b.from.Name,
 			api.FormatAmount(b.from.AvailableBalance, b.from.Currency)))
@@ -213,16 +213,15 @@ func (b *payBatch) rehearse(ctx context.Context) error {
 	return fmt.Errorf("%s. Nothing was paid", counted(len(problems), "problem", "problems"))
 }
 
-// findPayees finds the receiving methods of the payees. Somebody who is in the file more than once
-// is looked for once.
+// findPayees finds the receiving methods of the payees. A payee who is in the file several times is searched once.
 func (b *payBatch) findPayees(ctx context.Context) error {
 	bar := term.NewProgress(b.r.terminal, "payees found", int64(len(b.lines)))
 	defer bar.Close()
 	known := map[string]string{}
-	b.s.terminal.In = nil // a name that fits several is a problem of its line, not a question
+	b.s.terminal.In = nil // an ambiguous name is an error of its line, not a question
 	for i, l := range b.lines {
 		bar.Set(i, int64(i), 0)
-		if l.Error == nil { // else the line is wrong already
+		if l.Error == nil { // otherwise the line already has an error
 			var err error
 			if l.Amount, err = amountIn(l.amount, b.from); err != nil {
 				l.refuse(err)
@@ -251,7 +250,7 @@ func (b *payBatch) findPayees(ctx context.Context) error {
 	return nil
 }
 
-// each sends what is open, or rehearses it, and keeps what became of it.
+// each sends the lines without errors, or runs a dry run of them, and keeps the results.
 func (b *payBatch) each(ctx context.Context, noun string, dry bool) error {
 	list := b.open()
 	bar := term.NewProgress(b.r.terminal, noun, int64(len(list)))
@@ -327,7 +326,7 @@ func (b *payBatch) refusals() error {
 	return errors.New(counted(n, "payout was refused", "payouts were refused"))
 }
 
-// write writes what became of each line.
+// write writes the result of each line.
 func (b *payBatch) write(f term.Format) error {
 	table := &term.Table{Columns: []string{"line", "result", "status", "amount", "to", "external id", "id", "error"}, Detail: []string{"external id"}}
 	for _, l := range b.lines {

@@ -146,8 +146,7 @@ create payouts releases it.`,
 	})
 }
 
-// newPayoutChange completes a command that does something with a payout. The flags that are named
-// last are required.
+// newPayoutChange completes a command that changes a payout. The flags in the last parameter are required.
 func (r *remote) newPayoutChange(c *cobra.Command, do func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error), required ...string) *cobra.Command {
 	var f term.Format
 	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), byPosition(r.completePayouts())
@@ -215,7 +214,7 @@ waits for somebody's approval is waited for, too.`,
 	return r.inWorkspace(c)
 }
 
-// follow tells of the changes of a payout until it has ended.
+// follow prints the changes of a payout until it has ended.
 func (r *remote) follow(ctx context.Context, s *session, p *api.Payout) (*api.Payout, error) {
 	retries := &retrier{wait: 2 * time.Minute, note: func(text string) { _ = r.say("%s", text) }}
 	for told := ""; ; {

@@ -15,12 +15,12 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// destination is where a payout goes, as it was typed: a payee of the directory, or an account.
+// destination is where a payout goes, as typed: a payee of the directory, or an account.
 type destination struct {
 	to, bankCode, number, name string
 }
 
-// check says what is wrong with it before anything is asked of the server.
+// check validates the destination before any request to the server.
 func (d destination) check() error {
 	switch account := d.bankCode != "" || d.number != "" || d.name != ""; {
 	case d.to != "" && account:
@@ -33,7 +33,7 @@ func (d destination) check() error {
 	return nil
 }
 
-// fill puts the destination into the terms of a payout.
+// fill sets the destination in the terms of a payout.
 func (d destination) fill(ctx context.Context, r *remote, s *session, terms *api.PayoutTerms) error {
 	if d.to == "" {
 		terms.SettlementAccount = &api.SettlementAccount{BankAccountName: d.name, BankAccountNumber: d.number, BankCode: d.bankCode}
@@ -44,7 +44,7 @@ func (d destination) fill(ctx context.Context, r *remote, s *session, terms *api
 	return err
 }
 
-// findPayee finds the receiving method of PAYEE, which is the default one, or of PAYEE/METHOD.
+// findPayee finds the default receiving method of PAYEE, or the method of PAYEE/METHOD.
 func (r *remote) findPayee(ctx context.Context, s *session, ref string) (api.ReceivingMethod, error) {
 	if at := strings.LastIndex(ref, "/"); at >= 0 {
 		_, m, err := r.findMethod(ctx, s, ref[:at], ref[at+1:])
@@ -157,7 +157,7 @@ payout, the same command again changes nothing and prints the same payout.
 	return r.inWorkspace(c)
 }
 
-// sayPayout tells how a payout stands, and what comes next.
+// sayPayout prints the status of a payout, and the next step.
 func (r *remote) sayPayout(p *api.Payout) error {
 	text := payoutText(p) + " is " + marked(p.Mode, payoutStatus(p))
 	switch {
@@ -180,7 +180,7 @@ func (r *remote) sayPayout(p *api.Payout) error {
 	return r.say("%s.", text)
 }
 
-// rehearse tells what would become of a payout.
+// rehearse prints the dry-run result of a payout.
 func (r *remote) rehearse(ctx context.Context, s *session, p client.PayoutCreateParams, f term.Format) error {
 	got, err := s.Payouts.Validate(ctx, p)
 	if err != nil {

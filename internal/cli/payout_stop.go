@@ -56,7 +56,7 @@ Live payouts resume once a second person approves, if the workspace has one:
 	})
 }
 
-// newSendingChange completes a command that stops or resumes sending. The flags that are named last are required.
+// newSendingChange completes a command that stops or resumes sending. The flags in the last parameter are required.
 func (r *remote) newSendingChange(c *cobra.Command, do func(ctx context.Context, s *session, workspaceID string, mode *string) (*api.PayoutSending, error),
 	required ...string) *cobra.Command {
 	var f term.Format

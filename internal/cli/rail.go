@@ -37,7 +37,7 @@ func (s *session) institutions(ctx context.Context, rail string) ([]api.Institut
 	return page.Items, nil
 }
 
-// railNames are the rails that reach an institution, sorted.
+// railNames returns the rails that reach an institution, sorted.
 func (s *session) railNames(ctx context.Context) ([]string, error) {
 	all, err := s.institutions(ctx, "")
 	var names []string

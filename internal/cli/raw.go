@@ -13,13 +13,13 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// rawCall is a request to the API as the user typed it.
+// rawCall is a request to the API as typed.
 type rawCall struct {
 	r                 *remote
 	method, path      string
 	fields, texts     []string
 	input, expression string
-	jq                *term.JQ // the compiled expression, nil without one
+	jq                *term.JQ // the compiled expression, or nil
 	headers           []string
 	include, paginate bool
 }

@@ -14,7 +14,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// body makes the body. For GET it adds the fields to the query instead.
+// body returns the body. For GET it adds the fields to the query instead.
 func (call *rawCall) body() (any, error) {
 	if call.input == "-" {
 		return call.r.terminal.In, nil
@@ -89,7 +89,7 @@ func (call *rawCall) typed(text string) (any, error) {
 	return text, nil
 }
 
-// putField sets a field that is named name, name[key] or name[].
+// putField sets a field with a name such as name, name[key] or name[].
 func putField(into map[string]any, name string, value any) error {
 	outer, rest, nested := strings.Cut(name, "[")
 	key, end, closed := strings.Cut(rest, "]")

@@ -35,8 +35,7 @@ func (call *rawCall) sending(ctx context.Context, s *session) (context.Context, 
 
 const tokenPath = "/auth/token"
 
-// addHeaders replaces headers of requests. Sign-in requests stay as they are, unless
-// the user asked for one.
+// addHeaders replaces headers of requests. Sign-in requests stay unchanged, unless the user requested one.
 type addHeaders struct {
 	add    http.Header
 	always bool

@@ -15,7 +15,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// remote knows which server and which workspace a command uses.
+// remote is the server and the workspace of a command.
 type remote struct {
 	terminal    Terminal
 	contextName string // --context
@@ -39,7 +39,7 @@ type session struct {
 	held      profile.Credential
 }
 
-// files are the files in which the command line remembers its settings.
+// files contains the settings of the command line.
 type files struct {
 	profile     *profile.Profile
 	credentials profile.CredentialStore
@@ -54,7 +54,7 @@ func (r *remote) files() (files, error) {
 	return files{p, profile.OpenCredentials(dir, r.terminal.Env)}, err
 }
 
-// connect makes a session with the chosen server, with the credential stored for it.
+// connect returns a session with the chosen server, with the credential stored for it.
 func (r *remote) connect() (*session, error) {
 	f, err := r.files()
 	if err != nil {
@@ -101,9 +101,8 @@ func (r *remote) connect() (*session, error) {
 	return s, err
 }
 
-// environment returns the credential of the environment. With --context there is none: it
-// names a server, which must not get a credential that the environment holds for another
-// one.
+// environment returns the credential of the environment. With --context it returns none, because the credential may belong to another
+// server.
 func (r *remote) environment() profile.Credential {
 	if r.contextName != "" {
 		return profile.Credential{}
@@ -118,8 +117,7 @@ func (r *remote) environment() profile.Credential {
 	return held
 }
 
-// blame names the variable whose credential the server does not accept. Signing in
-// would not help, because the variable wins.
+// blame names the variable whose credential the server does not accept. Signing in would not help, because the variable takes precedence.
 func (r *remote) blame(err error) error {
 	if r.variable == "" || !client.IsUnauthorized(err) {
 		return err
@@ -127,8 +125,7 @@ func (r *remote) blame(err error) error {
 	return withHint(err, "The server does not accept "+r.variable+": set the variable to a valid credential, or unset it and run 'bursar login'.")
 }
 
-// target returns the context of --context, or else the current one; nil if there is
-// none.
+// target returns the context of --context, or else the current one. It returns nil if there is none.
 func (r *remote) target(p *profile.Profile) (string, *profile.Context, error) {
 	name := r.contextName
 	if name == "" {
@@ -163,7 +160,7 @@ func (r *remote) inWorkspace(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// chosenWorkspace returns the workspace that somebody has chosen; its id is empty if nobody has.
+// chosenWorkspace returns the chosen workspace. Its id is empty if none is chosen.
 func (r *remote) chosenWorkspace(ctx context.Context, s *session) (api.Workspace, error) {
 	ref := cmp.Or(r.workspace, s.workspace)
 	if ref == "" {
@@ -187,7 +184,7 @@ func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspac
 		return all[0], nil
 	}
 	hint := "'bursar workspaces use NAME' remembers one"
-	if s.name == "" { // there is no context that could remember it
+	if s.name == "" { // there is no context to store it in
 		hint = "set BURSAR_WORKSPACE to skip this question"
 	}
 	return s.pickWorkspace(ctx, "Which workspace? ("+hint+")", all)

@@ -19,8 +19,8 @@ type candidate[T any] struct {
 	text  string   // a line that distinguishes it from the others
 }
 
-// pick finds the candidate that has the given id, shortened id, slug or name. If
-// several fit, it asks the person; a script gets an error that lists them.
+// pick finds the candidate with the given id, shortened id, slug or name. If several match, it asks the person. A script gets an error that
+// lists them.
 func pick[T any](ctx context.Context, t Terminal, kind, ref string, all []candidate[T]) (T, error) {
 	for _, c := range all {
 		if c.id == ref {
@@ -49,8 +49,7 @@ func pick[T any](ctx context.Context, t Terminal, kind, ref string, all []candid
 	return found[i].value, nil
 }
 
-// matching returns the candidates that have a name. An exact match is better than one
-// that differs in case.
+// matching returns the candidates with a name. An exact match is better than one that differs in case.
 func matching[T any](all []candidate[T], ref string) (found []candidate[T]) {
 	exact := func(a, b string) bool { return a == b }
 	for _, same := range []func(a, b string) bool{exact, strings.EqualFold} {

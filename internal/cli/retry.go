@@ -12,17 +12,16 @@ import (
 	"bursar/client"
 )
 
-// retrier repeats calls for longer than the client does, so that a long run survives
-// a server that restarts or that asks to go slower.
+// retrier retries calls for longer than the client does, so that a long run survives a server that restarts or is overloaded.
 type retrier struct {
-	wait time.Duration     // how long to try while the server does not answer
+	wait time.Duration     // how long to retry while the server does not respond
 	note func(text string) // shows a message to the user
 
 	mu   sync.Mutex
 	told time.Time // when the last message was shown
 }
 
-// tell shows one message for all calls that wait at the same time.
+// tell shows one message for all calls that are waiting.
 func (r *retrier) tell() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,8 +36,7 @@ const (
 	longestPause  = 4 * time.Second
 )
 
-// call repeats fn while it fails with an error that may go away. If fn changes
-// something, it must carry an idempotency key or have the same effect when repeated.
+// call retries fn while its error is temporary. If fn changes something, it must have an idempotency key or the same effect when repeated.
 func (r *retrier) call(ctx context.Context, fn func() error) error {
 	var since time.Time
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
@@ -62,7 +60,7 @@ func (r *retrier) call(ctx context.Context, fn func() error) error {
 	}
 }
 
-// retryable reports whether a call that failed may succeed when it is repeated.
+// retryable reports whether a failed call may succeed on a retry.
 func retryable(err error) bool {
 	var refused *client.Error
 	if errors.As(err, &refused) {

@@ -195,7 +195,7 @@ A key is a lower-case letter followed by letters, digits or underscores.`,
 			}
 			var added access.Set
 			if at < 0 || c.Flags().Changed("permission") {
-				// The API accepts a role that is of no use, but nobody who types one wants it.
+				// The API accepts a role without permissions, but on the command line it is a mistake.
 				if len(p.Permissions) == 0 {
 					return term.Usagef("a role needs at least one permission: pass --permission")
 				}
@@ -283,7 +283,7 @@ func newRolesDelete(r *remote) *cobra.Command {
 	return r.inWorkspace(c)
 }
 
-// explainGrant adds to an error that a grant waits for another person which approval that is.
+// explainGrant adds the id of the approval to an error that a grant waits for another person.
 func explainGrant(err error) error {
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Code != client.CodeSecondPersonRequired {

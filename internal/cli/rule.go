@@ -33,7 +33,7 @@ on. One that demands less, and the end of a rule, wait for another person.`,
 	}, newRuleList(r), newRuleAdd(r), newRuleConfirm(r), newRuleRemove(r))
 }
 
-// ruleText says which payouts a rule is about.
+// ruleText describes the payouts that a rule applies to.
 func ruleText(u api.ApprovalRule) string {
 	var parts []string
 	for _, part := range []struct {
@@ -68,7 +68,7 @@ var (
 	ruleEachs = []string{api.EachMaker, api.EachPayee}
 )
 
-// guardModeText begins a text about payouts of a mode.
+// guardModeText returns the start of a text about payouts of a mode.
 func guardModeText(mode string) string {
 	if mode == api.GuardBothModes {
 		return ""
@@ -76,8 +76,7 @@ func guardModeText(mode string) string {
 	return mode + " "
 }
 
-// guardAmountText writes an amount of a rule or a limit. If it is meant in several currencies, it is told as
-// it is stored.
+// guardAmountText formats an amount of a rule or a limit. An amount in several currencies is shown as stored.
 func guardAmountText(f term.Format, cents int64, currency string) string {
 	switch {
 	case currency == "" && f.CSV:
@@ -88,15 +87,15 @@ func guardAmountText(f term.Format, cents int64, currency string) string {
 	return amountText(f, cents, currency)
 }
 
-// guardAmount reads an amount of a rule or a limit: in the currency of its account or, without one, in that
-// of all accounts of the workspace. Where those have several, it has to be typed.
+// guardAmount parses an amount of a rule or a limit. Its currency is that of the account or, without one, that of all accounts of the
+// workspace. If those have several, the currency has to be typed.
 func (s *session) guardAmount(ctx context.Context, text, workspaceID string, from api.Account) (*int64, error) {
 	currency := from.Currency
 	if currency == "" {
 		for a, err := range s.Accounts.All(ctx, workspaceID, client.ListParams{}) {
 			var refused *client.Error
 			if errors.As(err, &refused) && refused.Permission() != "" {
-				break // whoever may set limits need not see accounts, and types the currency
+				break // a person who may set limits but not see accounts types the currency
 			}
 			if err != nil {
 				return nil, fmt.Errorf("list the accounts: %w", err)
@@ -254,7 +253,7 @@ that demands less than what holds without it waits for another person.`,
 	return r.inWorkspace(c)
 }
 
-// ruleCommand finds a rule by its id and does something about it.
+// ruleCommand completes a command that finds a rule by its id and runs do.
 func (r *remote) ruleCommand(c *cobra.Command, do func(ctx context.Context, s *session, id string) (*api.ApprovalRule, error)) *cobra.Command {
 	var f term.Format
 	c.Args = cobra.ExactArgs(1)
@@ -327,7 +326,7 @@ waits for another person.`,
 	})
 }
 
-// sayRemoved says that something that protects is gone, or that its end waits for another person.
+// sayRemoved reports that a rule or a limit is removed, or that its removal waits for another person.
 func (r *remote) sayRemoved(what, approvalID string) error {
 	if approvalID != "" {
 		return r.say("The end of the %s waits for approval %s. Until then it holds.", what, approvalID)
@@ -351,7 +350,7 @@ for another person.`,
 	}, newLimitList(r), newLimitAdd(r), newLimitRemove(r))
 }
 
-// limitText says which payouts a limit is about.
+// limitText describes the payouts that a limit applies to.
 func limitText(l api.PayoutLimit) string {
 	text := "a " + guardModeText(l.Mode) + "payout"
 	if l.Per == api.LimitPerDay {

@@ -13,7 +13,7 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// scopeFlags are the flags that limit a new credential.
+// scopeFlags contains the flags that limit a new credential.
 type scopeFlags struct {
 	permissions, workspaces []string
 	mode                    string
@@ -26,7 +26,7 @@ func (s *scopeFlags) bind(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions(access.BuiltInRoles()[0].Permissions.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// bindWorkspaces adds the flag for the workspaces of the scope. what names one.
+// bindWorkspaces adds the flag for the workspaces of the scope. what is the word for one workspace.
 func (s *scopeFlags) bindWorkspaces(c *cobra.Command, what string) {
 	c.Flags().StringSliceVar(&s.workspaces, "workspace", nil, what+" that it is limited to; can be repeated (default all)")
 }
@@ -61,7 +61,7 @@ func (s *scopeFlags) check() error {
 	return nil
 }
 
-// scope returns the scope that the flags describe, of which check has checked the form. Workspaces are ids.
+// scope returns the scope of the flags, whose form check has checked. Workspaces are ids.
 func (s *scopeFlags) scope() audit.Scope {
 	out := audit.Scope{Permissions: s.permissions, WorkspaceIDs: s.workspaces, Administer: s.administer}
 	if s.mode != audit.BothModes {
@@ -86,7 +86,7 @@ func (s *scopeFlags) request(ctx context.Context, in *session) (api.ScopeRequest
 	return out, nil
 }
 
-// scopeText returns what a credential is limited to, in a few words.
+// scopeText returns a short description of a credential's limits.
 func scopeText(s api.Scope) string {
 	var parts []string
 	if s.Mode != audit.BothModes {

@@ -10,16 +10,14 @@ import (
 	"bursar/internal/config"
 )
 
-// secretFile takes the secrets of a first start. It is made before them, since they are
-// shown once and must have a place, and under another name, so that a link that somebody
-// has put in its place is replaced and not followed.
+// secretFile receives the secrets of a first start. It is created before them, because they are shown once and must have a place. It is
+// created under a temporary name, so that a planted link is replaced and not followed.
 type secretFile struct {
 	path  string
 	draft *os.File // only its owner can read it
 }
 
-// newSecretFile makes the file in the data folder, or in the working folder if the store
-// has none.
+// newSecretFile creates the file in the data folder, or in the working folder if the store has none.
 func newSecretFile(store config.Store) (*secretFile, error) {
 	dir := store.Data
 	if store.DatabaseURL != "" {
@@ -48,7 +46,7 @@ func (f *secretFile) keep(text string) error {
 
 // discard removes the file unless it was kept.
 func (f *secretFile) discard() error {
-	_ = f.draft.Close() // if keep has not
+	_ = f.draft.Close() // if keep has not closed it
 	if err := os.Remove(f.draft.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove an empty file: %w", err)
 	}

@@ -78,13 +78,12 @@ store and exits.`,
 	return c
 }
 
-// gcPercent lets the heap grow to five times the live data between collections. Live
-// data takes a few MiB; with Go's default of 100 the collector would run after every few
-// MiB of garbage, and a request would cost 1.4 times the CPU time.
+// gcPercent lets the heap grow to five times the live data between collections. Live data takes a few MiB. With Go's default of 100 the
+// collector would run after every few MiB of garbage, and a request would cost 1.4 times the CPU time.
 const gcPercent = 400
 
 func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.Log) (err error) {
-	if _, set := t.Env("GOGC"); !set { // else the operator has decided
+	if _, set := t.Env("GOGC"); !set { // otherwise the operator has set it
 		debug.SetGCPercent(gcPercent)
 	}
 	store := settings.Store.DB()
@@ -97,7 +96,7 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 		}
 		log.Warn("the primary serves all lists, because the replica cannot", "error", err.Error())
 	}
-	copies, err := backupConfig(t, settings) // before there is a store
+	copies, err := backupConfig(t, settings) // before a store exists
 	if err != nil {
 		return err
 	}
@@ -117,7 +116,7 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // a proper shutdown has closed it already
+	defer func() { _ = listener.Close() }() // a regular shutdown has already closed it
 	configured := settings.PublicURL != ""
 	if !configured {
 		settings.PublicURL = "http://" + listener.Addr().String()
@@ -170,11 +169,10 @@ func serve(ctx context.Context, t Terminal, settings config.Serve, log *server.L
 	return srv.Serve(ctx, listener, settings.DrainDelay, settings.DrainTimeout)
 }
 
-// finishTimeout bounds how long a server that stops sends what its backup does not have yet. The rest is sent after
-// the next start.
+// finishTimeout is how long a stopping server sends what its backup is missing. The rest is sent after the next start.
 const finishTimeout = 10 * time.Second
 
-// backupConfig reads who can read the backup, and where it goes.
+// backupConfig reads who can read the backup, and its location.
 func backupConfig(t Terminal, settings config.Serve) (c continuous.Config, err error) {
 	if settings.Backup == "" {
 		return c, nil
@@ -189,15 +187,15 @@ func backupConfig(t Terminal, settings config.Serve) (c continuous.Config, err e
 	return c, nil
 }
 
-// startBackup ships what the store commits until the store is closed, by the function that it returns. If it fails,
-// that function closes the store alone.
+// startBackup replicates the commits of the store until the returned function closes the store. If startBackup fails, that function only
+// closes the store.
 func startBackup(ctx context.Context, d *db.DB, c continuous.Config, log *server.Log) (*continuous.Shipper, func() error, error) {
 	c.Store, c.Log = d.Embedded(), log.Logger
 	ship, err := continuous.Start(c)
 	if err != nil {
 		return nil, d.Close, fmt.Errorf("start the backup: %w", err)
 	}
-	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // it goes on while requests are answered
+	running, stop := context.WithCancel(context.WithoutCancel(ctx)) // it continues while requests are answered
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -236,8 +234,8 @@ func listen(address string) (net.Listener, error) {
 	return nil, err
 }
 
-// findAuditKey finds the key that signs the audit log. An embedded store gets one at its first
-// start, of which the text tells. A store that has lost its key goes on without signatures.
+// findAuditKey finds the key that signs the audit log. An embedded store gets one at its first start, which made describes. A store that
+// has lost its key continues without signatures.
 func findAuditKey(ctx context.Context, d *db.DB, settings *config.Serve, log *server.Log) (made string, err error) {
 	if settings.DatabaseURL != "" {
 		return "", nil
@@ -268,7 +266,7 @@ It shows whether the log was changed:
 `, settings.Audit.Key, key.Verifier()), nil
 }
 
-// welcome sets up an empty store and tells how to use it.
+// welcome sets up an empty store and prints how to use it.
 func welcome(ctx context.Context, t Terminal, d *db.DB, settings config.Serve) (err error) {
 	done, err := setup.Done(ctx, d)
 	if err != nil || done {

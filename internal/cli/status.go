@@ -69,7 +69,7 @@ func (r *remote) endSession(c *cobra.Command, url string, held profile.Credentia
 	}
 	_, err = connection.Auth.Logout(c.Context())
 	if client.IsUnauthorized(err) {
-		return nil // the session has ended already
+		return nil // the session has already ended
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func newWhoami(r *remote) *cobra.Command {
 	return c
 }
 
-// limitPairs names what a credential is limited to, nil for none.
+// limitPairs returns the limits of a credential, or nil if there are none.
 func limitPairs(s *api.Scope) (pairs []string) {
 	if s == nil {
 		return nil
@@ -122,7 +122,7 @@ func limitPairs(s *api.Scope) (pairs []string) {
 	return pairs
 }
 
-// statusReport is the server, user and workspace that commands use.
+// statusReport contains the server, user and workspace that commands use.
 type statusReport struct {
 	Context   string `json:"context,omitempty"`
 	Server    string `json:"server"`
@@ -160,8 +160,8 @@ func newStatus(r *remote) *cobra.Command {
 	return c
 }
 
-// describeWorkspace returns the id of the workspace that commands use, and a text for
-// the user. Without a choice, commands use the only workspace.
+// describeWorkspace returns the id of the workspace that commands use, and a text for the user. If none is chosen, commands use the only
+// workspace.
 func (s *session) describeWorkspace(ctx context.Context) (id, text string) {
 	all, err := s.workspaces(ctx)
 	switch {

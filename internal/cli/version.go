@@ -10,14 +10,14 @@ import (
 	"bursar/internal/cli/term"
 )
 
-// version is that of the program. CHANGELOG.md says what it brings.
+// version is the version of the program. CHANGELOG.md describes it.
 const version = "1.0.0-rc.1"
 
 // build describes the program.
 type build struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
-	Modified bool   `json:"modified,omitempty"` // there were changes that are not in the commit
+	Modified bool   `json:"modified,omitempty"` // built with changes that are not in the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }

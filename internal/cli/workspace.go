@@ -189,8 +189,7 @@ func given(c *cobra.Command, flag, value string) *string {
 	return &value
 }
 
-// notEmpty is the value of an optional parameter: nil, which leaves it out, if the
-// text is empty.
+// notEmpty returns the value of an optional parameter. It is nil, which omits the parameter, if the text is empty.
 func notEmpty(text string) *string {
 	if text == "" {
 		return nil

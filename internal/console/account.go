@@ -20,7 +20,7 @@ func (c *Console) accountRoutes() []Route {
 	post := func(path string, action audit.Action, do func(v *visit) error) Route {
 		return c.post(path, action, c.inLastWorkspace(do))
 	}
-	// factor is a route that somebody reaches who has yet to set up a second factor.
+	// factor returns a route that is open to people who have yet to set up a second factor.
 	factor := func(method, path string, page func(v *visit) error) Route {
 		return Route{method, path, c.signedIn(page)}
 	}
@@ -44,8 +44,8 @@ func (c *Console) accountRoutes() []Route {
 	}
 }
 
-// recentlySignedIn guards a page that changes how somebody signs in. Whoever finds an
-// unattended browser must not be able to use it, so it asks for a new sign-in first.
+// recentlySignedIn protects a page that changes how a person signs in. It asks for a new sign-in first, so that an unattended browser
+// cannot be used for that.
 func (c *Console) recentlySignedIn(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		if !v.fresh() {
@@ -63,7 +63,7 @@ type accountPage struct {
 	Name     string
 	Factors  signin.Factors
 	Sessions []identity.SessionInfo
-	Pages    pageLinks // of the sessions
+	Pages    pageLinks // links to other pages of sessions
 	Passkeys bool      // the server supports them
 	Fresh    bool      // the visitor signed in recently enough to add a passkey
 }
@@ -91,7 +91,7 @@ func (c *Console) accountPage(v *visit) error {
 	return err
 }
 
-// showAccount shows the account, after an error with the form's problems.
+// showAccount shows the account or, after an error, the account with the form's problems.
 func (v *visit) showAccount(err error) error {
 	data, failed := v.accountData()
 	if failed != nil {
@@ -212,7 +212,7 @@ type totpPage struct {
 	Picture template.HTML
 	Secret  string
 	Address template.URL // opens an app on the same device
-	Next    string       // where to go from here
+	Next    string       // the next page
 }
 
 func (c *Console) totpPage(v *visit) error {
@@ -259,11 +259,11 @@ func (c *Console) enableTOTP(v *visit) error {
 	return v.showRecoveryCodes(codes)
 }
 
-// recoveryPage shows recovery codes, this once.
+// recoveryPage shows recovery codes once.
 type recoveryPage struct {
 	Codes []string
 	File  template.URL // a text file with the codes
-	Next  string       // where to go from here
+	Next  string       // the next page
 }
 
 func (v *visit) showRecoveryCodes(codes []string) error {
@@ -296,8 +296,7 @@ func (c *Console) disableTOTP(v *visit) error {
 	return v.done("Two-step sign-in is off.", "/account")
 }
 
-// totpPicture draws the QR code that an authenticator app reads as one SVG path, and
-// finds the secret in its address.
+// totpPicture returns the QR code for an authenticator app as one SVG path, and the secret in its address.
 func totpPicture(address string) (picture template.HTML, secret string, err error) {
 	key, err := otp.NewKeyFromURL(address)
 	if err != nil {
@@ -313,8 +312,7 @@ func totpPicture(address string) (picture template.HTML, secret string, err erro
 
 const qrSize = 200
 
-// darkRuns turns the dark pixels of an image into an SVG path: one rectangle for each
-// horizontal run.
+// darkRuns converts the dark pixels of an image to an SVG path, with one rectangle for each horizontal run.
 func darkRuns(img image.Image) string {
 	var path strings.Builder
 	bounds := img.Bounds()

@@ -40,10 +40,10 @@ func (c *Console) approvalRoutes() []Route {
 type approvalsPage struct {
 	Approvals []approvalRow
 	Vacancies []approval.Vacancy
-	All       bool   // and not only what waits
-	Next      string // the next page
+	All       bool   // not only pending ones
+	Next      string // address of the next page
 	Many      bool   // some of them can be decided together
-	Statement string // that was typed for them
+	Statement string // the text typed for them
 }
 
 // approvalRow is an approval in the list.
@@ -52,9 +52,9 @@ type approvalRow struct {
 	Sandbox   bool // no real money moves
 	Changes   []approvalField
 	MayReject bool
-	InLines   bool   // what it is for are lines, which its own page shows
-	Decidable bool   // here: the list shows all that matters
-	Shown     string // what a box for it sends: its id and digest
+	InLines   bool   // its subject is a list of lines on its own page
+	Decidable bool   // can be decided in the list, which shows all that matters
+	Shown     string // the value of its checkbox: id and digest
 	Selected  bool
 	Typed     typedDecision
 }
@@ -62,8 +62,8 @@ type approvalRow struct {
 // typedDecision is what was typed about one approval in the list.
 type typedDecision struct{ Approval, Verification, Reason string }
 
-// newApprovalRow prepares an approval for the list. Where money goes is decided on the page of that
-// approval alone, which tells how to reach the payee.
+// newApprovalRow prepares an approval for the list. Changes of receiving methods can be decided only on the approval's own page, which
+// shows how to reach the payee.
 func (v *visit) newApprovalRow(a api.Approval, typed typedDecision) approvalRow {
 	kind := v.console.Approvals.Kind(a.Kind)
 	a.CannotBecause = sentence(a.CannotBecause)
@@ -78,7 +78,7 @@ func (v *visit) newApprovalRow(a api.Approval, typed typedDecision) approvalRow 
 	return row
 }
 
-// ofSandbox says that an approval is for a payout without real money.
+// ofSandbox reports whether an approval is for a payout without real money.
 func ofSandbox(a api.Approval) bool {
 	return slices.ContainsFunc(a.Fields, func(f api.ApprovalField) bool {
 		return f.Field == "source_account" && strings.HasSuffix(f.After, ", "+api.ModeSandbox+")")
@@ -90,7 +90,7 @@ func (c *Console) approvalsPage(v *visit) error {
 	return v.showApprovals(http.StatusOK, problems{}, typedDecision{query.Get("approval"), query.Get("verification"), query.Get("reason")})
 }
 
-// showApprovals shows the list, with what is wrong with a decision that was made in it.
+// showApprovals shows the list, with the problems of a decision made in it.
 func (v *visit) showApprovals(status int, p problems, typed typedDecision) error {
 	c, query := v.console, v.R.URL.Query()
 	in := approval.ListInput{WorkspaceID: v.workspace.ID, PageParams: web.PageParams{Cursor: optional(query.Get("cursor"))}}
@@ -133,24 +133,24 @@ type approvalPage struct {
 	Fields       []approvalField
 	Recent       []approvalChange
 	Changed      []approvalField // of the payee in the last 30 days
-	Unproved     bool            // the address of who asked
+	Unproved     bool            // the requester's address is not verified
 	Verification string
 	Reason       string
 	MayReject    bool
 	MayWithdraw  bool
-	Pays         string // the page of the payout or the batch that it is for, if it is for one
+	Pays         string // the page of its payout or batch, if it has one
 	Sandbox      bool
-	Lines        *linesPage // of an import or a bulk
+	Lines        *linesPage // of an import or a bulk change
 }
 
-// approvalField is a value that changes, under the name that people know it by.
+// approvalField is a value that changes, with the label of its field.
 type approvalField struct {
 	Caption       string
 	Before, After string
 	Number        bool
 }
 
-// approvalFields prepares the fields that have, or had, a value.
+// approvalFields returns the fields with an old or a new value.
 func approvalFields(fields []api.ApprovalField) (shown []approvalField) {
 	for _, f := range fields {
 		if f.Before != "" || f.After != "" {
@@ -160,13 +160,13 @@ func approvalFields(fields []api.ApprovalField) (shown []approvalField) {
 	return shown
 }
 
-// approvalChange is something else that changed about the payee.
+// approvalChange is another recent change of the payee.
 type approvalChange struct {
 	api.ApprovalChange
 	Changes []shownChange
 }
 
-// approval reads the approval named in the URL. One of another workspace is not found.
+// approval reads the approval named in the URL. An approval of another workspace is not found.
 func (v *visit) approval() (approvalPage, error) {
 	a, err := read(v, v.console.Directory.Approval, approval.Input{ID: v.R.PathValue("id")})
 	if err == nil && a.WorkspaceID != v.workspace.ID {
@@ -207,7 +207,7 @@ func (v *visit) approval() (approvalPage, error) {
 	return data, nil
 }
 
-// captioned names the contacts of a payee as people read them.
+// captioned adds labels to the contacts of a payee.
 func captioned(list []api.ApprovalContact) []api.ApprovalContact {
 	list = slices.Clone(list)
 	for i := range list {
@@ -231,7 +231,7 @@ func (c *Console) approve(v *visit) error {
 	return v.decided(err, approvedText(done))
 }
 
-// approvedText says after an approval how many others are missing.
+// approvedText returns how many approvals are still missing.
 func approvedText(a api.Approval) string {
 	switch missing := a.ApprovalsNeeded - int64(len(a.Approvals)); {
 	case a.State != api.ApprovalPending:
@@ -253,7 +253,7 @@ func (c *Console) withdraw(v *visit) error {
 	return v.decided(err, "Withdrawn.")
 }
 
-// decided leads back to what waits, or shows the approval again with what is wrong.
+// decided redirects to the pending approvals, or shows the approval again with its problems.
 func (v *visit) decided(err error, text string) error {
 	if err == nil {
 		return v.done(text, v.path("approvals"))
@@ -282,7 +282,7 @@ func (c *Console) updatePolicy(v *visit) error {
 	if hours := v.field("receiving_cooling_hours"); hours != "" {
 		n, err := strconv.ParseInt(hours, 10, 64)
 		if err != nil {
-			n = -1 // which the service refuses
+			n = -1 // the service refuses it
 		}
 		in.ReceivingCoolingHours = &n
 	}

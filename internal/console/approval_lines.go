@@ -14,21 +14,21 @@ import (
 	"bursar/internal/web"
 )
 
-// linesOnPage is how many lines of an import a page shows.
+// linesOnPage is the number of lines of an import on a page.
 const linesOnPage = 50
 
-// linesPage is a page of what the approval of an import or a bulk is for.
+// linesPage is a page of the lines in the approval of an import or a bulk change.
 type linesPage struct {
 	*api.ApprovalLines
 	Flags     []lineFlag
-	Flag      string // that is shown alone, "" for all lines
+	Flag      string // show only lines with this flag, "" for all
 	Rows      []lineRow
 	Next      string  // the cursor of the next page
 	First     bool    // this is the first page
-	Elsewhere []int64 // lines to leave out that are not on this page
+	Elsewhere []int64 // excluded lines that are not on this page
 }
 
-// lineFlag is a choice of which lines to show.
+// lineFlag is a filter for lines with a flag.
 type lineFlag struct {
 	Flag, Caption string
 	Count         int64
@@ -37,10 +37,10 @@ type lineFlag struct {
 // lineRow is a line in the table.
 type lineRow struct {
 	api.ApprovalLine
-	Flags   []string // as people read them
+	Flags   []string // in words
 	Fields  []approvalField
-	Left    bool // is to be left out
-	Repeats bool // the line of the file is that of the row before
+	Left    bool // excluded from the approval
+	Repeats bool // same line of the file as the row before
 }
 
 func flagCaption(flag string) string {
@@ -50,14 +50,14 @@ func flagCaption(flag string) string {
 	}[flag]
 }
 
-// lines reads the page of lines that the URL asks for. Lines that were ticked on other pages stay ticked.
+// lines reads the page of lines that the URL selects. Lines that were ticked on other pages stay ticked.
 func (v *visit) lines(a api.Approval) (*linesPage, error) {
 	given := v.form
 	if v.R.Method == http.MethodGet {
 		given = v.R.URL.Query()
 	}
 	data := &linesPage{ApprovalLines: a.Lines, Flag: given.Get("flag"), First: given.Get("cursor") == ""}
-	if given.Has("show") { // another choice begins at the first page
+	if given.Has("show") { // another filter starts at the first page
 		data.Flag, data.First = given.Get("show"), true
 	}
 	if !slices.Contains(api.ApprovalFlags(), data.Flag) {
@@ -96,7 +96,7 @@ func (v *visit) lines(a api.Approval) (*linesPage, error) {
 	return data, nil
 }
 
-// leftOut reads the lines that are not to be approved. What is no number is none of them.
+// leftOut parses the lines that are excluded from the approval. It ignores anything that is not a number.
 func leftOut(given url.Values) (lines []int64) {
 	for _, text := range given["leave_out"] {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -107,7 +107,7 @@ func leftOut(given url.Values) (lines []int64) {
 	return slices.Compact(lines)
 }
 
-// decideMany approves or rejects the selected approvals with one statement.
+// decideMany approves or rejects the selected approvals with one verification or reason.
 func (c *Console) decideMany(v *visit) error {
 	in := approval.DecideInput{}
 	in.WorkspaceID, in.Decision = v.workspace.ID, v.field("decision")

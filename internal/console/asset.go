@@ -17,8 +17,7 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// assets are the static files. A file's address contains a hash of its content, so
-// browsers can cache it forever.
+// assets contains the static files. A file's address contains a hash of its content, so browsers can cache it permanently.
 type assets struct {
 	names map[string]string // by file name
 	files map[string][]byte // by the name in the address

@@ -46,11 +46,10 @@ type auditPage struct {
 	Clear  string
 
 	Exportable bool
-	Proof      *auditProof // nil where rows are shown alone
+	Proof      *auditProof // nil on pages that show only rows
 }
 
-// Prefix comes before the number of rows: that they are the newest ones, if there are
-// older ones.
+// Prefix returns the text before the number of rows. If there are older rows, it states that these are the newest.
 func (p auditPage) Prefix() string {
 	if p.Older != "" && p.Newest == "" {
 		return "Newest "
@@ -65,7 +64,7 @@ type scopeLink struct {
 
 const (
 	auditTitle = "Audit"
-	// nextPoll is the header that tells the page where to ask for the rows after those it got.
+	// nextPoll is the response header with the address to poll for the next rows.
 	nextPoll = "X-Next-Poll"
 )
 
@@ -102,8 +101,8 @@ func (c *Console) auditPage(v *visit) error {
 	return v.show("audit", auditTitle, page)
 }
 
-// auditEnd returns the last place in the log that the page is about. It is read before the
-// rows, so that a row that arrives in between is polled for.
+// auditEnd returns the last position in the log of the page. It is read before the rows, so that a row that arrives in between is polled
+// for.
 func (c *Console) auditEnd(v *visit, f auditFilter) (int64, error) {
 	if f.Scope == scopeOwn {
 		return 0, nil
@@ -111,7 +110,7 @@ func (c *Console) auditEnd(v *visit, f auditFilter) (int64, error) {
 	return read(v, c.Audit.End, auditlog.EndInput{Filters: f.filters(v)})
 }
 
-// auditArrivals shows the rows after a place, newest first.
+// auditArrivals shows the rows after a position, newest first.
 func (c *Console) auditArrivals(v *visit, page auditPage) error {
 	feed, err := read(v, c.Audit.Feed, auditlog.FeedInput{Filters: page.Filter.filters(v), After: &page.Filter.after})
 	if err != nil {
@@ -123,7 +122,7 @@ func (c *Console) auditArrivals(v *visit, page auditPage) error {
 	return v.show("audit", auditTitle, page)
 }
 
-// localTime is the current time in the visitor's zone.
+// localTime returns the current time in the visitor's zone.
 func (v *visit) localTime() time.Time { return time.UnixMilli(v.console.endpoints.DB.Now()).In(v.zone) }
 
 // auditRows reads a page of the entries that match the filter.
@@ -144,7 +143,7 @@ func (c *Console) auditRows(v *visit, f auditFilter) (auditlog.Page, error) {
 	return own, nil
 }
 
-// stale says whether the request's cursor belongs to another list.
+// stale reports whether the request's cursor belongs to another list.
 func stale(err error, cursor string) bool {
 	var fa *fault.Fault
 	if cursor == "" || !errors.As(err, &fa) {
@@ -154,7 +153,7 @@ func stale(err error, cursor string) bool {
 	return ok && len(details.Fields) == 1 && details.Fields[0].Field == "cursor"
 }
 
-// fill adds the rows, and where to poll for those after the end of the log.
+// fill adds the rows, and the address to poll for rows after the end of the log.
 func (p *auditPage) fill(v *visit, list auditlog.Page, end int64) {
 	f, path, now := p.Filter, v.path("audit"), v.console.endpoints.DB.Now()
 	p.Now = now
@@ -202,8 +201,7 @@ func (c *Console) addFilters(v *visit, p *auditPage) error {
 	return err
 }
 
-// ownsOrganization says whether the visitor may read the organization's own audit
-// log.
+// ownsOrganization reports whether the visitor may read the organization's own audit log.
 func (c *Console) ownsOrganization(v *visit) (bool, error) {
 	err := c.Authority.RequireInOrganization(v.R.Context(), v.Caller.Actor, v.workspace.OrganizationID, access.OrgSettingsWrite)
 	var f *fault.Fault

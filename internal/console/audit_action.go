@@ -39,7 +39,7 @@ func actionChoices(chosen string) []choiceGroup {
 	return groups
 }
 
-// areaText returns the group of an action in the filter, which the first part of its name decides.
+// areaText returns the group of an action in the filter, based on the first part of its name.
 func areaText(action string) string {
 	area, _, _ := strings.Cut(action, ".")
 	switch area {
@@ -58,7 +58,7 @@ func areaText(action string) string {
 // withSpaces replaces the underscores of a name by spaces.
 func withSpaces(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// capitalized is a name in words that begin with a capital letter.
+// capitalized returns a name in words, with a capital first letter.
 func capitalized(name string) string {
 	if name == "" {
 		return ""
@@ -98,7 +98,7 @@ func resourceWords(kind string) string {
 	return capitalized(kind)
 }
 
-// actorTypeText is the type of an actor in words.
+// actorTypeText returns the type of an actor in words.
 func actorTypeText(kind string) string {
 	switch audit.ActorType(kind) {
 	case audit.APIKey:
@@ -109,7 +109,7 @@ func actorTypeText(kind string) string {
 	return capitalized(kind)
 }
 
-// outcomeText is an outcome in words.
+// outcomeText returns an outcome in words.
 func outcomeText(outcome string) string {
 	if outcome == string(audit.Failure) {
 		return "Failed"

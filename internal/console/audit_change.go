@@ -9,10 +9,10 @@ import (
 	"bursar/api"
 )
 
-// shownChange is a change that an audit entry tells of, as pages show it.
+// shownChange is a change of an audit entry, for display.
 type shownChange struct {
-	Caption       string // of the field
-	Name          string // of the field, as the API has it, unless the caption is the same
+	Caption       string // label of the field
+	Name          string // name of the field in the API, unless it equals the label
 	Before, After changedValue
 }
 
@@ -23,7 +23,7 @@ type changedValue struct {
 	Cut  *api.CutValue // if the value was too long
 }
 
-// Length is how long a value was that was too long.
+// Length returns the length of a value that was too long.
 func (c changedValue) Length() string { return amount(c.Cut.Length, false) + " bytes" }
 
 func shownChanges(changes []api.AuditChange, zone *time.Location) []shownChange {
@@ -48,7 +48,7 @@ func shownChanges(changes []api.AuditChange, zone *time.Location) []shownChange 
 	return list
 }
 
-// changeCaption is the name of a changed field for people.
+// changeCaption returns the label of a changed field.
 func changeCaption(name string) string {
 	if key, ok := strings.CutPrefix(name, "fields."); ok {
 		return caption(key)

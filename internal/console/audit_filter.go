@@ -17,7 +17,7 @@ const (
 	scopeOwn          = "own"
 )
 
-// auditFilter is the filter of the audit page, as it stands in the URL.
+// auditFilter is the filter of the audit page, as in the URL.
 type auditFilter struct {
 	Scope                                            string
 	Actor, Action, ResourceType, ResourceID, Outcome string
@@ -25,7 +25,7 @@ type auditFilter struct {
 	Period                                           string // one of the periods below, "" for all time
 	From, To                                         string // as typed, for periodCustom
 	Cursor                                           string
-	after                                            string // only rows after this place in the log, oldest first, for polling
+	after                                            string // only rows after this position in the log, oldest first, for polling
 
 	from, to int64 // 0 if not given
 	problems problems
@@ -44,8 +44,7 @@ const (
 	fieldSecond = "2006-01-02T15:04:05"
 )
 
-// readFilter reads the filter from a URL or a form. now is in the reader's zone, in
-// which times without a zone are read.
+// readFilter reads the filter from a URL or a form. now is in the reader's zone, in which times without a zone are parsed.
 func readFilter(values url.Values, now time.Time) auditFilter {
 	get := func(name string) string { return strings.TrimSpace(values.Get(name)) }
 	f := auditFilter{
@@ -67,7 +66,7 @@ func readFilter(values url.Values, now time.Time) auditFilter {
 	return f
 }
 
-// readSpan finds the first and the last millisecond that the filter asks for.
+// readSpan sets the first and the last millisecond of the filter.
 func (f *auditFilter) readSpan(now time.Time) {
 	zone := now.Location()
 	f.problems = problems{Fields: map[string]string{}}
@@ -94,8 +93,7 @@ func (f *auditFilter) readSpan(now time.Time) {
 	}
 }
 
-// daysOf is how many days a period has, counting today; 0 if it is none of the fixed
-// ones.
+// daysOf returns the number of days in a period, including the current one. It returns 0 if the period is not one of the fixed ones.
 func daysOf(period string) int {
 	switch period {
 	case periodToday:
@@ -116,9 +114,8 @@ func periodChoices(chosen string) []choice {
 	return list
 }
 
-// readMoment reads a time from a form, or in Unix milliseconds. It returns the text
-// to show in the form, and the first and last millisecond that the text covers: a
-// filter up to 9:30 includes that whole minute.
+// readMoment parses a time from a form, or in Unix milliseconds. It returns the text to show in the form, and the first and last
+// millisecond that the text covers. A filter up to 9:30 includes that whole minute.
 func readMoment(text string, zone *time.Location) (shown string, first, last int64, ok bool) {
 	if text == "" {
 		return "", 0, 0, true
@@ -146,12 +143,12 @@ func readMoment(text string, zone *time.Location) (shown string, first, last int
 	return text, 0, 0, false
 }
 
-// Narrow says whether the filter restricts the rows of its scope.
+// Narrow reports whether the filter restricts the rows of its scope.
 func (f auditFilter) Narrow() bool {
 	return f.Actor+f.Action+f.ResourceType+f.ResourceID+f.Outcome+f.KeyID != "" || f.from > 0 || f.to > 0
 }
 
-// Fields is the filter as query parameters, without the cursor.
+// Fields returns the filter as query parameters, without the cursor.
 func (f auditFilter) Fields() []nameValue {
 	var list []nameValue
 	for _, one := range []nameValue{
@@ -167,7 +164,7 @@ func (f auditFilter) Fields() []nameValue {
 
 type nameValue struct{ Name, Value string }
 
-// address is the URL of the filtered page. more are additional names and values.
+// address returns the URL of the filtered page. more are additional names and values.
 func (f auditFilter) address(path string, more ...string) string {
 	var parts []string
 	for _, one := range f.Fields() {
@@ -182,7 +179,7 @@ func (f auditFilter) address(path string, more ...string) string {
 	return path + "?" + strings.Join(parts, "&")
 }
 
-// filters is the filter as the service takes it.
+// filters returns the filter in the form of the service.
 func (f auditFilter) filters(v *visit) auditlog.Filters {
 	out := auditlog.Filters{
 		Actor: optional(f.Actor), Action: optional(f.Action), ResourceType: optional(f.ResourceType),

@@ -12,8 +12,8 @@ import (
 // auditProof is the newest checkpoint of the audit log.
 type auditProof struct {
 	Checkpoint string // empty if there is none
-	At         int64  // when it was made
-	Why        string // why there is none
+	At         int64  // time of the checkpoint
+	Why        string // reason if there is none
 }
 
 func (c *Console) auditProof(v *visit) (auditProof, error) {
@@ -34,7 +34,7 @@ func (c *Console) auditProof(v *visit) (auditProof, error) {
 	return auditProof{Checkpoint: string(text), At: newest.At}, err
 }
 
-// verification is what verifying a row has found.
+// verification is the result of verifying a row.
 type verification struct {
 	Kind  string // the style of the notice
 	Title string

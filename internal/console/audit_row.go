@@ -11,13 +11,13 @@ import (
 	"bursar/internal/auditlog"
 )
 
-// auditRow is an audit entry as the page shows it.
+// auditRow is an audit entry, for display.
 type auditRow struct {
 	homeRow
-	Email   string       // of the actor, unless Who says it
+	Email   string       // email address of the actor, unless Who contains it
 	Did     string       // the action in words
 	Path    string       // its own page, "" if it has none
-	Facts   []auditField // what its line in the list does not show
+	Facts   []auditField // details that are not in the list
 	IDs     []auditField
 	Related []relatedLink
 }
@@ -26,7 +26,7 @@ type auditRow struct {
 type auditField struct {
 	Label string
 	Text  string
-	Path  string // the page of what it names
+	Path  string // the page of the named object
 }
 
 // relatedLink links to entries with the same actor, action or resource.
@@ -59,13 +59,12 @@ func newAuditRow(v *visit, f auditFilter, row api.AuditEntry) auditRow {
 	return out
 }
 
-// given leaves out the fields without a value.
+// given omits the fields without a value.
 func given(fields []auditField) []auditField {
 	return slices.DeleteFunc(fields, func(f auditField) bool { return f.Text == "" })
 }
 
-// relatedRows links to the entries that share a value with this one. One's own
-// activity cannot be filtered.
+// relatedRows returns links to the entries that share a value with this one. One's own activity cannot be filtered.
 func relatedRows(v *visit, f auditFilter, row api.AuditEntry) []relatedLink {
 	if f.Scope == scopeOwn {
 		return nil
@@ -84,8 +83,7 @@ func relatedRows(v *visit, f auditFilter, row api.AuditEntry) []relatedLink {
 	return list
 }
 
-// resourcePath is the page of the entry's resource, or "" if there is none that the
-// visitor may see.
+// resourcePath returns the page of the entry's resource, or "" if there is none that the visitor may see.
 func resourcePath(v *visit, row api.AuditEntry) string {
 	if row.ResourceID == "" {
 		return ""
@@ -133,7 +131,7 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 type auditRowPage struct {
 	Scope    string
 	Row      auditRow
-	Verified *verification // nil until it is asked for
+	Verified *verification // nil until the visitor requests it
 }
 
 func (c *Console) auditRowPage(v *visit) error {

@@ -13,16 +13,15 @@ import (
 	"bursar/internal/rail"
 )
 
-// The chart's measures, in units of its viewBox. A day is a whole number of units
-// wide, so that bars have sharp edges when the chart is shown at its natural size.
+// Dimensions of the chart, in units of its viewBox. A day is a whole number of units wide, so that bars have sharp edges at the chart's
+// natural size.
 const (
 	chartLeft   = 40
 	chartTop    = 12
 	chartHeight = 160
 	dayWidth    = 20
 	barWidth    = 14
-	// leastBar is the lowest height of a bar, so that a day with a single event is
-	// visible.
+	// leastBar is the minimum height of a bar, so that a day with a single event is visible.
 	leastBar = 2
 	// labelEvery is the number of days between two dates on the axis.
 	labelEvery = 7
@@ -31,7 +30,7 @@ const (
 // chart is the number of events on each day, laid out for the SVG template.
 type chart struct {
 	Width, Height int
-	Left, Base    int // the left edge of the plot, and the line its bars stand on
+	Left, Base    int // the left edge of the plot, and the base line of its bars
 	Days          []chartDay
 	Ticks         []chartTick
 	Labels        []chartLabel
@@ -53,7 +52,7 @@ type chartDay struct {
 	Count, Refused     string
 	Title              string
 	Some               bool
-	From, To           string // the day's limits, as the audit filter takes them
+	From, To           string // start and end of the day for the audit filter
 	SlotWidth, BarWide int
 }
 
@@ -92,8 +91,7 @@ func newChart(days []auditlog.Day, zone *time.Location) chart {
 	return c
 }
 
-// summarize says in words what the chart shows: how many events there were, how many
-// were refused, and which day had the most.
+// summarize describes the chart in words: the number of events, the number of refused ones, and the day with the most.
 func summarize(days []auditlog.Day) string {
 	var total, refused, active int
 	var more bool
@@ -126,7 +124,7 @@ func summarize(days []auditlog.Day) string {
 	return text + ", on " + date + "."
 }
 
-// height is the y coordinate of a point that lies above the base line.
+// height returns the y coordinate of a point above the base line.
 func (c chart) height(above float64) float64 { return float64(c.Base) - above }
 
 func (c chart) day(i int, day auditlog.Day, top int) chartDay {
@@ -148,14 +146,13 @@ func (c chart) day(i int, day auditlog.Day, top int) chartDay {
 	return d
 }
 
-// lastMinute is the last minute of the day that starts at the given time.
+// lastMinute returns the last minute of the day that starts at the given time.
 func lastMinute(start time.Time) time.Time {
 	year, month, day := start.Date()
 	return time.Date(year, month, day, 23, 59, 0, 0, start.Location())
 }
 
-// label is the date below a day. The last one is aligned with the right edge of
-// the chart, so that it is not cut off.
+// label returns the date below a day. The last one is aligned with the right edge of the chart, so that it is not cut off.
 func (c chart) label(i, days int) chartLabel {
 	label := chartLabel{X: chartLeft + dayWidth*i + dayWidth/2, Anchor: "middle", Text: c.Days[i].Date}
 	if i == days-1 {
@@ -164,7 +161,7 @@ func (c chart) label(i, days int) chartLabel {
 	return label
 }
 
-// barHeight is the height of a bar for n events, on a scale that ends at top.
+// barHeight returns the height of a bar for n events, on a scale that ends at top.
 func barHeight(n, top int) float64 {
 	if n <= 0 {
 		return 0
@@ -173,8 +170,7 @@ func barHeight(n, top int) float64 {
 	return max(leastBar, math.Round(exact*10)/10)
 }
 
-// niceTop is the upper end of the scale: an even number with one significant digit
-// that is at least as large as the highest count.
+// niceTop returns the upper end of the scale. It is an even number with one significant digit, at least as large as the highest count.
 func niceTop(highest int) int {
 	if highest <= 10 {
 		return max(2, highest+highest%2)
@@ -191,7 +187,7 @@ func niceTop(highest int) int {
 	return 10 * unit
 }
 
-// newMoneyChart is a chart of what was paid out of an account.
+// newMoneyChart returns a chart of the amounts paid out of an account.
 func newMoneyChart(days []ledger.Day, currency string, zone *time.Location) chart {
 	counts := make([]auditlog.Day, len(days))
 	total, more := int64(0), false
@@ -252,8 +248,7 @@ func compact(n int) string {
 	return strconv.Itoa(n)
 }
 
-// amount writes a number with thousands separators. A plus says that counting
-// stopped there.
+// amount formats a number with thousands separators. A plus means that counting stopped there.
 func amount(n int, more bool) string {
 	text := strconv.Itoa(n)
 	for at := len(text) - 3; at > 0; at -= 3 {

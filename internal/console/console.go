@@ -28,7 +28,7 @@ import (
 	"bursar/internal/workspace"
 )
 
-// Services are what the pages read and change.
+// Services contains the services that the pages call.
 type Services struct {
 	Identity      *identity.Service
 	Authority     *access.Authority
@@ -48,7 +48,7 @@ type Services struct {
 	Rails         *rail.Rails
 }
 
-// Config is what the console needs to know about the server around it.
+// Config contains what the console needs from the server.
 type Config struct {
 	PublicURL string
 	Endpoints *web.Endpoints
@@ -62,14 +62,14 @@ type Console struct {
 	Services
 	config    Config
 	endpoints *web.Endpoints
-	secure    bool // browsers reach us over TLS, perhaps through a proxy
+	secure    bool // browsers use TLS, perhaps through a proxy
 	pages     pages
 	assets    assets
 	foreign   *http.CrossOriginProtection
-	backup    func() continuous.Status // nil if the server makes none
+	backup    func() continuous.Status // nil if the server makes no backup
 }
 
-// ShowBackup lets the home page tell how the backup of the store is doing.
+// ShowBackup lets the home page show the state of the store's backup.
 func (c *Console) ShowBackup(status func() continuous.Status) { c.backup = status }
 
 // New loads templates and static files.
@@ -89,14 +89,14 @@ func New(s Services, c Config) (*Console, error) {
 	return console, err
 }
 
-// Route is a page, or where a form is sent.
+// Route is a page, or the target of a form.
 type Route struct {
 	Method   string
 	Path     string
 	Endpoint web.Endpoint
 }
 
-// Routes are all routes of the console.
+// Routes returns all routes of the console.
 func (c *Console) Routes() []Route {
 	var all []Route
 	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.accountRoutes(), c.invitationRoutes(), c.opsRoutes(), c.workspaceRoutes()} {
@@ -105,7 +105,7 @@ func (c *Console) Routes() []Route {
 	return all
 }
 
-// workspaceRoutes are the routes of a workspace's pages.
+// workspaceRoutes returns the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
 	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.ledgerRoutes(), c.transferRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.ruleRoutes(), c.approvalRoutes(), c.memberRoutes(), c.suspendedRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
@@ -118,8 +118,7 @@ func (c *Console) get(path string, page func(v *visit) error) Route {
 	return Route{http.MethodGet, path, c.signedIn(c.withFactor(page))}
 }
 
-// post is a route that a form is sent to. A visitor who lacks the permission leaves an
-// audit row under the action.
+// post returns a route for a form. A visitor who lacks the permission leaves an audit row with the action.
 func (c *Console) post(path string, action audit.Action, do func(v *visit) error) Route {
 	return Route{http.MethodPost, path, c.signedIn(c.withFactor(func(v *visit) error {
 		v.action = action
@@ -127,7 +126,7 @@ func (c *Console) post(path string, action audit.Action, do func(v *visit) error
 	}))}
 }
 
-// inWorkspace runs a page in the workspace that its path, /w/{ws}…, names.
+// inWorkspace runs a page in the workspace of its path, /w/{ws}….
 func (c *Console) inWorkspace(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		if err := v.enter(v.R.Context(), v.R.PathValue("ws")); err != nil {
@@ -145,9 +144,8 @@ func (c *Console) postIn(path string, action audit.Action, do func(v *visit) err
 	return c.post("/w/{ws}"+path, action, c.inWorkspace(do))
 }
 
-// inLastWorkspace runs a page that belongs to no workspace, such as the account. The
-// workspace that the visitor was in last stays in the navigation, unless they have yet to
-// show a second factor.
+// inLastWorkspace runs a page that belongs to no workspace, such as the account. The visitor's last workspace stays in the navigation,
+// unless they have yet to use a second factor.
 func (c *Console) inLastWorkspace(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		if err := v.enterLast(v.R.Context()); err != nil && !lacksFactor(err) {
@@ -157,8 +155,7 @@ func (c *Console) inLastWorkspace(page func(v *visit) error) func(v *visit) erro
 	}
 }
 
-// enter makes a workspace the current one and finds out what the visitor may do in
-// it.
+// enter makes a workspace the current one and reads the visitor's permissions in it.
 func (v *visit) enter(ctx context.Context, id string) error {
 	held, err := v.console.Authority.Permissions(ctx, v.Caller.Actor, id)
 	if err != nil {
@@ -177,8 +174,7 @@ func (v *visit) enter(ctx context.Context, id string) error {
 	return errNoPage
 }
 
-// enterLast enters the workspace that the visitor was in last, or else their first.
-// Somebody without any workspace stays outside.
+// enterLast enters the visitor's last workspace, or else their first. A visitor without workspaces enters none.
 func (v *visit) enterLast(ctx context.Context) error {
 	if err := v.listWorkspaces(); err != nil {
 		return err
@@ -199,7 +195,7 @@ func (v *visit) enterLast(ctx context.Context) error {
 	return v.countWaiting(ctx)
 }
 
-// countWaiting counts what waits for the visitor in the workspace.
+// countWaiting counts the pending items for the visitor in the workspace.
 func (v *visit) countWaiting(ctx context.Context) (err error) {
 	v.waiting, err = v.console.Approvals.Waiting(ctx, v.Caller, v.workspace.ID)
 	return err
@@ -215,8 +211,7 @@ func (v *visit) listWorkspaces() error {
 	return err
 }
 
-// lastWorkspace picks the remembered workspace, or else the first; nil if there is
-// none.
+// lastWorkspace returns the remembered workspace, or else the first. It returns nil if there is none.
 func lastWorkspace(all []api.Workspace, remembered string) *api.Workspace {
 	for i := range all {
 		if all[i].ID == remembered {

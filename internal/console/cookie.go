@@ -11,19 +11,19 @@ import (
 
 const (
 	sessionCookie   = "bursar_session"
-	stateCookie     = "bursar_state" // of a sign-in in progress
+	stateCookie     = "bursar_state" // a sign-in in progress
 	flashCookie     = "bursar_flash"
 	workspaceCookie = "bursar_workspace"
-	browserCookie   = "bursar_browser" // an id by which a person's browser is known
+	browserCookie   = "bursar_browser" // an id that identifies a person's browser
 
-	// stateLife is how long a sign-in may take.
+	// stateLife is the maximum duration of a sign-in.
 	stateLife = 10 * time.Minute
-	// browserLife is as long as browsers keep a cookie.
+	// browserLife is the maximum lifetime of a cookie in browsers.
 	browserLife = 400 * 24 * time.Hour
 )
 
-// cookieName adds the prefix __Host- under TLS: browsers then accept the cookie only
-// from this very host, not from a sibling of the same domain.
+// cookieName adds the prefix __Host- under TLS. Browsers then accept the cookie only from this exact host, not from a sibling of the same
+// domain.
 func (c *Console) cookieName(name string) string {
 	if c.secure {
 		return "__Host-" + name
@@ -58,7 +58,7 @@ func keep[T any](v *visit, purpose string, value T) error {
 	return nil
 }
 
-// kept is the value that keep stored for this purpose, unless it has expired.
+// kept returns the value that keep stored for this purpose, unless it has expired.
 func kept[T any](v *visit, purpose string) (value T, ok bool) {
 	return web.Unseal[T](v.console.config.Sealer, purpose, v.cookie(stateCookie))
 }
@@ -69,7 +69,7 @@ type flash struct {
 	Text string
 	// Undo is the address of a form that undoes the action, or empty.
 	Undo string
-	// Secret is shown with the message, and never again.
+	// Secret is shown once, with the message.
 	Secret *secret
 }
 
@@ -90,7 +90,7 @@ func (v *visit) tell(f flash) error {
 	return nil
 }
 
-// done shows that something succeeded, on another page.
+// done shows a success message on another page.
 func (v *visit) done(text, path string) error {
 	if err := v.tell(flash{Kind: "good", Text: text}); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (v *visit) done(text, path string) error {
 	return v.redirect(path)
 }
 
-// told is the message for this page. It is shown once.
+// told returns the message for this page. It is shown once.
 func (v *visit) told() *flash {
 	text := v.cookie(flashCookie)
 	if text == "" || v.R.Header.Get("X-Fragment") != "" {

@@ -19,7 +19,7 @@ func (c *Console) deviceRoutes() []Route {
 
 // devicePage asks whether an app may sign in as the visitor.
 type devicePage struct {
-	Login *identity.DeviceLogin // nil until a code was entered
+	Login *identity.DeviceLogin // nil until a code is entered
 	Typed string
 }
 
@@ -68,7 +68,7 @@ func (c *Console) decideDevice(v *visit) error {
 	}
 	var f *fault.Fault
 	if errors.As(err, &f) && (f.Code == fault.CodeNotPending || f.Code == fault.ResourceNotFound) {
-		return v.showDevice(v.field("code")) // the page says what became of it
+		return v.showDevice(v.field("code")) // the page shows the result
 	}
 	if err != nil {
 		return err

@@ -50,13 +50,13 @@ func (c *Console) directoryRoutes() []Route {
 	}...)
 }
 
-// directoryFilters are the list's filters, as they stand in its URL.
+// directoryFilters are the filters of the list, as in its URL.
 type directoryFilters struct{ Q, Type, Status, Tag, Sort string }
 
-// filterNames are the query parameters that filter and sort the list.
+// filterNames returns the query parameters that filter and sort the list.
 func filterNames() []string { return []string{"q", "type", "status", "tag", "sort"} }
 
-// Any says whether a filter is set.
+// Any reports whether a filter is set.
 func (f directoryFilters) Any() bool {
 	f.Sort = ""
 	return f != directoryFilters{}
@@ -65,7 +65,7 @@ func (f directoryFilters) Any() bool {
 // directorySort is an order of the list.
 type directorySort struct{ Value, Text, Shown string }
 
-// Sorts are the orders that the list can have. What a search finds comes newest first.
+// Sorts returns the possible orders of the list. Search results are always newest first.
 func (f directoryFilters) Sorts() []directorySort {
 	newest := directorySort{"", "Newest first", "newest first"}
 	if f.Q != "" {
@@ -75,7 +75,7 @@ func (f directoryFilters) Sorts() []directorySort {
 		{"-updated", "Last changed first", "last changed first"}, {"updated", "Unchanged longest first", "unchanged longest first"}}
 }
 
-// Sorted is the order of the list in words.
+// Sorted returns the order of the list in words.
 func (f directoryFilters) Sorted() string {
 	for _, s := range f.Sorts() {
 		if s.Value == f.Sort {
@@ -85,8 +85,7 @@ func (f directoryFilters) Sorted() string {
 	return "newest first"
 }
 
-// ByName is the list with the same filters, sorted by name, or the other way round if it is
-// sorted so already.
+// ByName returns the address of the list with the same filters, sorted by name. If it is already sorted by name, the order is reversed.
 func (f directoryFilters) ByName() string {
 	query := url.Values{"sort": {"label"}}
 	if f.Sort == "label" {
@@ -100,7 +99,7 @@ func (f directoryFilters) ByName() string {
 	return "?" + query.Encode()
 }
 
-// Chosen says whether a tag is the one the list is filtered by.
+// Chosen reports whether the list is filtered by a tag.
 func (f directoryFilters) Chosen(t api.Tag) bool {
 	return t.ID == f.Tag || strings.EqualFold(t.Name, f.Tag)
 }
@@ -111,10 +110,10 @@ type entryRow struct {
 	Tags []string
 }
 
-// Text is the value of a field, "" if the entry does not have it.
+// Text returns the value of a field, or "" if the entry does not have it.
 func (r entryRow) Text(key string) string { return r.Fields.Display(key) }
 
-// Contact is the email address or else the phone number.
+// Contact returns the email address or else the phone number.
 func (r entryRow) Contact() string { return cmp.Or(r.Text(api.FieldEmail), r.Text(api.FieldPhone)) }
 
 // directoryPage is the list of entries.
@@ -190,7 +189,7 @@ func (v *visit) tags() ([]api.Tag, error) {
 	return tags, nil
 }
 
-// wrong says whether an error reports a problem with the given field.
+// wrong reports whether an error is about the given field.
 func wrong(err error, field string) bool {
 	var f *fault.Fault
 	if !errors.As(err, &f) {

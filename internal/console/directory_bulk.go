@@ -15,7 +15,7 @@ import (
 	"bursar/internal/web"
 )
 
-// bulkRoutes are those of changes of many entries.
+// bulkRoutes returns the routes for changes of many entries.
 func (c *Console) bulkRoutes() []Route {
 	return []Route{
 		c.postIn("/directory/bulk", audit.EntryUpdated, c.bulk),
@@ -25,28 +25,28 @@ func (c *Console) bulkRoutes() []Route {
 	}
 }
 
-// actionExport is what the form can do to selected entries besides the actions of a bulk.
+// actionExport is an action of the form in addition to those of a bulk change.
 const actionExport = "export"
 
-// bulkForm is a selection of entries and what is to become of them.
+// bulkForm is a selection of entries and an action.
 type bulkForm struct {
 	Action string
 	Tag    string
-	All    bool     // that match the filters of the list
-	IDs    []string // else
-	List   string   // the list that they were selected on
-	Back   string   // its address
+	All    bool     // all entries that match the filters of the list
+	IDs    []string // otherwise
+	List   string   // query of the list on which they were selected
+	Back   string   // address of that list
 	Count  directory.Count
 	Known  []api.Tag
 }
 
-// Verb is the action as a button says it.
+// Verb returns the action as a button label.
 func (f bulkForm) Verb() string { return capitalized(f.Action) }
 
-// Tags says whether the action needs a tag.
+// Tags reports whether the action needs a tag.
 func (f bulkForm) Tags() bool { return f.Action == api.BulkTag || f.Action == api.BulkUntag }
 
-// Entries is how many are selected, in words.
+// Entries returns the number of selected entries in words.
 func (f bulkForm) Entries() string {
 	if f.Count.More {
 		return fmt.Sprintf("more than %d entries", f.Count.N)
@@ -61,7 +61,7 @@ func entries(n int64) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// sentBulk reads the selection that was sent.
+// sentBulk reads the submitted selection.
 func (v *visit) sentBulk() bulkForm {
 	f := bulkForm{Action: v.field("action"), Tag: v.field("tag"), All: v.field("all") != "", IDs: v.form["id"], List: v.listQuery(), Back: v.listPath()}
 	f.Count.N = len(f.IDs)
@@ -73,13 +73,13 @@ func (f bulkForm) query() url.Values {
 	return query
 }
 
-// filter is that of the list on which the entries were selected.
+// filter returns the filter of the list on which the entries were selected.
 func (f bulkForm) filter() *api.BulkFilter {
 	query := f.query()
 	return &api.BulkFilter{Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")), Tag: optional(query.Get("tag"))}
 }
 
-// input is the request for the bulk.
+// input returns the request for the bulk change.
 func (f bulkForm) input(workspaceID string) directory.BulkInput {
 	in := directory.BulkInput{BulkCreate: api.BulkCreate{WorkspaceID: workspaceID, Action: f.Action}}
 	if f.Tags() {
@@ -93,12 +93,11 @@ func (f bulkForm) input(workspaceID string) directory.BulkInput {
 	return in
 }
 
-// bulk makes a change to the selected entries. It asks first where many are concerned or deleted,
-// or where the tag is missing.
+// bulk changes the selected entries. It asks for confirmation if there are many or if the action deletes them, and for a missing tag.
 func (c *Console) bulk(v *visit) error {
 	f := v.sentBulk()
 	switch {
-	case !f.All && len(f.IDs) == 0, f.All && f.List == "" && v.field("list") != "": // or a filter that cannot be read, and is not all
+	case !f.All && len(f.IDs) == 0, f.All && f.List == "" && v.field("list") != "": // or the filter is invalid, which must not select all
 		if err := v.tell(flash{Kind: "warn", Text: "Select at least one entry."}); err != nil {
 			return err
 		}
@@ -118,7 +117,7 @@ func (c *Console) bulk(v *visit) error {
 	return v.bulkDone(done, v.listPath())
 }
 
-// askBulk shows what would happen to how many entries, and asks for what is missing.
+// askBulk shows what would happen to how many entries, and asks for missing values.
 func (c *Console) askBulk(v *visit, f bulkForm, status int, p problems) (err error) {
 	need := access.DirectoryWrite
 	if f.Action == api.BulkDelete {
@@ -159,8 +158,8 @@ func (c *Console) exportSelected(v *visit, f bulkForm) error {
 	})
 }
 
-// bulkDone leads to the page of a bulk that has not ended, or tells on another page what one
-// that has ended did, with a way to undo it.
+// bulkDone redirects to the page of a bulk change that is still running. For one that has ended, it shows the result on another page, with
+// a way to undo it.
 func (v *visit) bulkDone(b api.Bulk, path string) error {
 	if !b.Ended() {
 		return v.redirect(v.path("directory", "bulk", b.ID))
@@ -178,7 +177,7 @@ func (v *visit) bulkDone(b api.Bulk, path string) error {
 	return v.redirect(path)
 }
 
-// bulkText is what a bulk has done.
+// bulkText returns the result of a bulk change in words.
 func bulkText(b api.Bulk) string {
 	verb := map[string]string{
 		api.BulkTag: "tagged " + b.Tag, api.BulkUntag: "untagged " + b.Tag, api.BulkActivate: "activated", api.BulkDeactivate: "deactivated",
@@ -196,16 +195,16 @@ func bulkText(b api.Bulk) string {
 	return text
 }
 
-// bulkPage is how a bulk stands.
+// bulkPage is the state of a bulk change.
 type bulkPage struct{ api.Bulk }
 
-// Text is what it has done so far.
+// Text returns the result so far in words.
 func (b bulkPage) Text() string { return bulkText(b.Bulk) }
 
-// Done is how many entries it has dealt with.
+// Done returns the number of processed entries.
 func (b bulkPage) Done() int64 { return b.Changed + b.Unchanged + b.Refused }
 
-// oneBulk reads the bulk that is named in the URL.
+// oneBulk reads the bulk change named in the URL.
 func (v *visit) oneBulk() (api.Bulk, error) {
 	b, err := read(v, v.console.Directory.GetBulk, directory.OneBulkInput{ID: v.R.PathValue("id")})
 	if err == nil && b.WorkspaceID != v.workspace.ID {

@@ -11,8 +11,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// entryKind is the type of a new entry: a person unless the request asks for an
-// organization.
+// entryKind returns the type of a new entry: a person, unless the request names an organization.
 func entryKind(from url.Values) string {
 	if from.Get("type") == api.TypeOrganization {
 		return api.TypeOrganization
@@ -31,7 +30,7 @@ func (v *visit) formAgain(err error, f entryForm) error {
 	p, status, ok := formProblems(err, formFields()...)
 	var denied *fault.Fault
 	if errors.As(err, &denied) && denied.Details == (fault.PermissionDetails{Permission: string(access.TagsWrite)}) {
-		// The person can correct this refusal: they leave the new tag out.
+		// The person can correct this error by omitting the new tag.
 		if recorded := v.refused(err); !errors.Is(recorded, err) {
 			return recorded
 		}

@@ -25,15 +25,15 @@ func (v *visit) entry() (api.Entry, error) {
 	return e, err
 }
 
-// method is a receiving method as the page shows it.
+// method is a receiving method, for display.
 type method struct {
 	api.ReceivingMethod
 	Clear       bool // the account number is not masked
-	Cools       bool // it is approved and cannot be paid yet
+	Cools       bool // approved, but not payable yet
 	Institution string
 }
 
-// Ended says that nothing becomes of the method any more.
+// Ended reports whether the method is retired or rejected.
 func (m method) Ended() bool { return m.Status == api.MethodRetired || m.Status == api.MethodRejected }
 
 // shownMethods reads all receiving methods of an entry, if the visitor may see them.
@@ -52,25 +52,25 @@ func (v *visit) shownMethods(e api.Entry, reveal string) ([]method, error) {
 // entryPage is the data of an entry's page.
 type entryPage struct {
 	api.Entry
-	List        string   // the list that the visitor has come from
-	Back        string   // its address
-	Edit        string   // the address of the form
-	Offered     []string // tags that the entry could get
+	List        string   // the list that the visitor came from
+	Back        string   // address of that list
+	Edit        string   // address of the form
+	Offered     []string // tags that can be added
 	Details     []shownDetail
 	SeesMethods bool
 	Methods     []method
 	Doubles     doubles
-	Into        *api.Entry // that the entry was merged into, if it can be read
-	Unmerge     string     // the form that undoes that
+	Into        *api.Entry // the entry that this one was merged into, if it can be read
+	Unmerge     string     // address of the form that undoes the merge
 	History     []homeRow  // one page of it
-	Older       string     // the page with what happened before
+	Older       string     // the page of older entries
 	Newest      string     // the first page, if this is an older one
 }
 
-// PendingText names the change that waits for approval.
+// PendingText returns the change that waits for approval, in words.
 func (e entryPage) PendingText() string { return pendingText(e.PendingChange) }
 
-// pendingText names a change of an entry that waits for approval: the most telling part of it.
+// pendingText returns the most significant part of an entry's pending change, in words.
 func pendingText(c *api.PendingChange) string {
 	switch {
 	case c.Operation == "merge":
@@ -89,7 +89,7 @@ func pendingText(c *api.PendingChange) string {
 	return "Activation"
 }
 
-// updated leads back to an entry, with what was done or waits for approval.
+// updated redirects to an entry, with a message of what was done or waits for approval.
 func (v *visit) updated(done api.Created, text string) error {
 	if done.PendingChange != nil {
 		text = pendingText(done.PendingChange) + " needs approval from another person."
@@ -130,7 +130,7 @@ func (c *Console) entryPage(v *visit) error {
 	return v.show("directory_entry", e.Label, data)
 }
 
-// addDoubles adds what may be the same as an entry, or what it was merged into.
+// addDoubles adds the possible duplicates of an entry, or the entry that it was merged into.
 func (c *Console) addDoubles(v *visit, e *entryPage) (err error) {
 	if e.MergedInto == "" {
 		e.Doubles, err = v.doublesOf(e.Entry)
@@ -141,7 +141,7 @@ func (c *Console) addDoubles(v *visit, e *entryPage) (err error) {
 	}
 	into, err := read(v, c.Directory.Show, directory.ShowInput{ID: e.MergedInto})
 	var no *fault.Fault
-	if errors.As(err, &no) && no.Code == fault.NotFound { // it was deleted since
+	if errors.As(err, &no) && no.Code == fault.NotFound { // deleted since
 		return nil
 	}
 	e.Into = &into
@@ -153,8 +153,7 @@ const (
 	historyCursor = "history" // the query parameter with the cursor of an older page
 )
 
-// addHistory adds a page of the audit entries about an entry and about the receiving methods
-// that it has or had, newest first.
+// addHistory adds a page of the audit entries of an entry and of its present and former receiving methods, newest first.
 func (c *Console) addHistory(v *visit, e *entryPage) error {
 	cursor, path := v.R.URL.Query().Get(historyCursor), v.path("directory", e.ID)
 	page, err := read(v, c.Audit.Page, auditlog.ListInput{
@@ -189,7 +188,7 @@ func (c *Console) setEntryStatus(v *visit) error {
 	return v.updated(done, "Entry is now "+status+".")
 }
 
-// otherTags are the names of the tags that an entry could get.
+// otherTags returns the names of the tags that can be added to an entry.
 func (v *visit) otherTags(e api.Entry) (names []string, err error) {
 	tags, err := v.tags()
 	for _, t := range tags {
@@ -200,7 +199,7 @@ func (v *visit) otherTags(e api.Entry) (names []string, err error) {
 	return names, err
 }
 
-// retagEntry adds tags to an entry or removes one, and leaves the others as they are by now.
+// retagEntry adds tags to an entry or removes one. Other tags stay as they currently are.
 func (c *Console) retagEntry(v *visit) error {
 	e, err := v.entry()
 	if err != nil {

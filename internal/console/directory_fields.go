@@ -10,10 +10,10 @@ import (
 	"bursar/internal/fault"
 )
 
-// shownField is a field of an entry as pages show it.
+// shownField is a field of an entry, for display.
 type shownField struct{ api.Field }
 
-// shownDetails are the properties of an entry that it need not have, and its fields.
+// shownDetails returns the optional properties of an entry, and its fields.
 func shownDetails(e api.Entry) (all []shownDetail) {
 	for _, p := range entryfile.Properties() {
 		if text := *p.Of(&e); text != "" && !p.Derived && p.Values == nil {
@@ -26,13 +26,13 @@ func shownDetails(e api.Entry) (all []shownDetail) {
 	return all
 }
 
-// shownDetail is a value with what it is called.
+// shownDetail is a value with its label.
 type shownDetail struct {
 	Caption string
 	shownField
 }
 
-// Plain says whether the value is a string.
+// Plain reports whether the value is a string.
 func (f shownField) Plain() bool { return isText(f.Field) }
 
 func isText(f api.Field) bool {
@@ -40,10 +40,10 @@ func isText(f api.Field) bool {
 	return ok
 }
 
-// Long says whether the value has more than one line.
+// Long reports whether the value has more than one line.
 func (f shownField) Long() bool { return strings.ContainsAny(f.Display(), "\r\n") }
 
-// Nested says whether the value is an object or an array.
+// Nested reports whether the value is an object or an array.
 func (f shownField) Nested() bool { return f.Value[0] == '{' || f.Value[0] == '[' }
 
 // Indented formats a nested value over several lines.
@@ -55,7 +55,7 @@ func (f shownField) Indented() string {
 	return out.String()
 }
 
-// Caption is the field's name for people.
+// Caption returns the label of the field.
 func (f shownField) Caption() string { return caption(f.Key) }
 
 func caption(key string) string {
@@ -76,8 +76,7 @@ func caption(key string) string {
 	return key
 }
 
-// sameText says whether a form field was left as it was shown. Line endings do not
-// count, because browsers change them.
+// sameText reports whether a form field was left unchanged. It ignores line endings, because browsers change them.
 func sameText(sent, shown string) bool { return tidyText(sent) == tidyText(shown) }
 
 func tidyText(text string) string {
@@ -85,8 +84,7 @@ func tidyText(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, "\r", "\n"))
 }
 
-// retyped is what a person typed, as JSON. It is a string, unless the old value was a
-// number, boolean, object or array and the new text is one as well.
+// retyped returns typed text as JSON. It is a string, unless both the old value and the new text are a number, boolean, object or array.
 func retyped(key, text string, old api.Field) api.Field {
 	text = tidyText(text)
 	if len(old.Value) > 0 && !isText(old) && !old.IsNull() {
@@ -103,7 +101,7 @@ var (
 	errNameless = fault.Invalid("fields", "a field has a value but no name: enter a name or remove the field")
 )
 
-// fieldChanges are the fields that a form changes, in its order. null removes a field.
+// fieldChanges contains the fields that a form changes, in its order. A null removes a field.
 type fieldChanges struct{ api.Fields }
 
 func (c *fieldChanges) add(field api.Field) error {

@@ -9,8 +9,8 @@ import (
 	"bursar/internal/directory/entryfile"
 )
 
-// entryForm is the form of an entry. It carries the values that were shown (Was…)
-// in hidden inputs, so that saving changes only what the person edited.
+// entryForm is the form of an entry. It contains the values that were shown (Was…) in hidden inputs, so that saving changes only what the
+// person edited.
 type entryForm struct {
 	ID       string // "" for a new entry
 	Type     string
@@ -26,15 +26,15 @@ type entryForm struct {
 	MoreTags string // names separated by commas
 	WasTags  []string
 	Known    []string   // existing tags beyond those in Tags, offered as suggestions
-	Account  methodForm // of a new entry: its first receiving method, if it has a number
-	List     string     // the list that the person has come from
-	Doubts   []doubt    // of a new entry: what the person should look at before they add it
+	Account  methodForm // first receiving method of a new entry, if it has a number
+	List     string     // the list that the person came from
+	Doubts   []doubt    // warnings to review before a new entry is added
 }
 
-// textInput is the input of a property that an entry need not have.
+// textInput is the input of an optional property of an entry.
 type textInput struct{ Name, Caption, Value, WasValue string }
 
-// textInputs returns an input for each of these properties; value returns what a property of the form has.
+// textInputs returns an input for each of these properties. value returns the value of a property in the form.
 func textInputs(value func(name string) (is, was string)) (all []textInput) {
 	for _, p := range entryfile.Properties() {
 		if p.Clearable {
@@ -47,7 +47,7 @@ func textInputs(value func(name string) (is, was string)) (all []textInput) {
 
 type usualField struct{ Key, Value string }
 
-// Caption is the label of the input, Kind its type.
+// Caption returns the label of the input, Kind its type.
 func (f usualField) Caption() string { return caption(f.Key) }
 
 func (f usualField) Kind() string {
@@ -63,10 +63,10 @@ func (f usualField) Kind() string {
 // furtherField is a custom field: any field that is not one of the usual ones.
 type furtherField struct {
 	Key, Value string
-	From       string // its index among the fields as shown, "" for a new field
+	From       string // its index among the shown fields, "" for a new field
 }
 
-// Long says whether the value has more than one line.
+// Long reports whether the value has more than one line.
 func (f furtherField) Long() bool { return strings.ContainsAny(f.Value, "\r\n") }
 
 type tagChoice struct {
@@ -93,8 +93,7 @@ func newForm(e api.Entry, tags []api.Tag) entryForm {
 	return f
 }
 
-// maxChips is how many tags the form offers as checkboxes. The rest are suggested
-// while typing.
+// maxChips is the number of tags that the form offers as checkboxes. The rest are suggested while typing.
 const maxChips = 40
 
 // offer fills in the tags to choose from and ticks the chosen ones.
@@ -118,7 +117,7 @@ func containsFold(names []string, name string) bool {
 	return slices.ContainsFunc(names, func(one string) bool { return strings.EqualFold(one, name) })
 }
 
-// sentForm reads the form that was sent.
+// sentForm reads the submitted form.
 func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 	f := entryForm{
 		ID: id, Type: kind, Label: v.field("label"), WasLabel: v.field("was-label"), Name: v.field("name"), WasName: v.field("was-name"),
@@ -138,7 +137,7 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 	return f
 }
 
-// formFields are the fields whose problems the form shows beside the input.
+// formFields returns the fields whose problems the form shows beside the input.
 func formFields() []string {
 	fields := []string{"fields.first-name", "fields.name", "fields.email", "provider", "account_name", "account_id", "tags", "fields"}
 	for _, p := range entryfile.Properties() {
@@ -147,7 +146,7 @@ func formFields() []string {
 	return fields
 }
 
-// create builds the request that creates an entry.
+// create returns the request that creates an entry.
 func (f entryForm) create(workspaceID string) (api.EntryCreate, error) {
 	fields, err := f.changes()
 	entry := api.EntryCreate{WorkspaceID: workspaceID, Type: f.Type, Fields: fields, Tags: f.chosen(), Label: optional(f.Label)}
@@ -161,8 +160,8 @@ func (f entryForm) create(workspaceID string) (api.EntryCreate, error) {
 	return entry, err
 }
 
-// update builds the update request. It contains only what the person changed, so
-// that two people who edit the same entry do not undo each other's changes.
+// update returns the update request. It contains only what the person changed, so that two people who edit the same entry do not undo each
+// other's changes.
 func (f entryForm) update(current []string) (update api.EntryUpdate, err error) {
 	update.Fields, err = f.changes()
 	if f.Label != f.WasLabel {
@@ -186,7 +185,7 @@ func (f entryForm) update(current []string) (update api.EntryUpdate, err error) 
 
 // changes compares the form with the values that were shown.
 func (f entryForm) changes() (api.Fields, error) {
-	was, _ := api.ParseFields([]byte(f.Was)) // none if the form does not tell
+	was, _ := api.ParseFields([]byte(f.Was)) // none if the form does not contain it
 	var out fieldChanges
 	taken := map[string]bool{}
 	for _, usual := range f.Usual {
@@ -225,7 +224,7 @@ func (f entryForm) changes() (api.Fields, error) {
 	return out.Fields, nil
 }
 
-// fieldAt is the field with an index that a form sent, empty if there is none.
+// fieldAt returns the field with a submitted index, or an empty field if there is none.
 func fieldAt(fields api.Fields, index string) api.Field {
 	i, err := strconv.Atoi(index)
 	if err != nil || i < 0 || i >= len(fields) {
@@ -250,8 +249,7 @@ func (f entryForm) chosen() []string {
 	return names
 }
 
-// retag applies the person's tag changes to the entry's current tags, which somebody
-// else may have changed meanwhile.
+// retag applies the person's tag changes to the entry's current tags, which someone else may have changed meanwhile.
 func (f entryForm) retag(current []string) (tags []string, changed bool) {
 	chosen := f.chosen()
 	tags = []string{}

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// longestList is how much of a list's address the links to its entries carry.
+// longestList is the maximum length of a list's address in the links to its entries.
 const longestList = 2000
 
-// hereQuery is the address of the list that is shown: its filters, its order and its page.
+// hereQuery returns the query of the shown list: its filters, its order and its page.
 func (v *visit) hereQuery(filters url.Values) string {
 	given := v.R.URL.Query()
 	query := url.Values{}
@@ -23,12 +23,11 @@ func (v *visit) hereQuery(filters url.Values) string {
 	if text := query.Encode(); len(text) <= longestList {
 		return text
 	}
-	query.Del("before") // the page stays, without the way to the ones before it
+	query.Del("before") // keep the page, without the trail of earlier pages
 	return query.Encode()
 }
 
-// listQuery is the list that somebody has come from to an entry, or selected entries of: what is
-// not part of a list is left out.
+// listQuery returns the query of the list that the visitor came from, or selected entries on. It omits anything that is not part of a list.
 func (v *visit) listQuery() string {
 	text := v.R.URL.Query().Get("list")
 	if text == "" {
@@ -46,7 +45,7 @@ func (v *visit) listQuery() string {
 	return given.Encode()
 }
 
-// listPath is the address of that list.
+// listPath returns the address of that list.
 func (v *visit) listPath() string {
 	if query := v.listQuery(); query != "" {
 		return v.path("directory") + "?" + query
@@ -54,7 +53,7 @@ func (v *visit) listPath() string {
 	return v.path("directory")
 }
 
-// entryPath is the address of an entry's page, or of one below it, that leads back to that list.
+// entryPath returns the address of an entry's page, or of one below it, with a way back to that list.
 func (v *visit) entryPath(parts ...string) string {
 	path := v.path(append([]string{"directory"}, parts...)...)
 	if query := v.listQuery(); query != "" {

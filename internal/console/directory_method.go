@@ -17,13 +17,13 @@ type methodForm struct {
 	Provider    string
 	AccountName string
 	Account     string // what the person typed, never the stored number
-	Institution string // its code
+	Institution string // code of the institution
 	Masked      string // the stored number, masked
 	IsDefault   bool
 	First       bool // the entry has no other method
 }
 
-// Institutions are the banks and wallets to choose from.
+// Institutions returns the banks and wallets to choose from.
 func (methodForm) Institutions() []institution.Institution { return institution.All() }
 
 func methodTitle(f methodForm) string {
@@ -81,7 +81,7 @@ func (c *Console) addMethod(v *visit) error {
 	return v.done("Receiving method added."+waits(made), v.path("directory", e.ID))
 }
 
-// waits tells, after what was done, that it takes a second person.
+// waits returns a note that a method waits for a second person, if it does.
 func waits(m api.ReceivingMethod) string {
 	if m.ApprovalID == "" {
 		return ""

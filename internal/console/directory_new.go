@@ -43,7 +43,7 @@ func (c *Console) createEntry(v *visit) error {
 		return v.formAgain(err, form)
 	}
 	in := directory.CreateInput{EntryCreate: entry, Method: form.method()}
-	// The doubts belong to the change: a form that was sent twice would be a double of itself.
+	// The doubts are checked within the change. Otherwise a form that was sent twice would be a duplicate of itself.
 	created, err := change(v, func(ctx context.Context, by db.Caller, in directory.CreateInput) (created api.Created, err error) {
 		if form.Doubts, err = v.doubts(form, in); err != nil {
 			return created, err
@@ -62,17 +62,16 @@ func (c *Console) createEntry(v *visit) error {
 	return v.done("Added to the directory.", v.path("directory", created.ID))
 }
 
-// errDoubts says that the person has not seen yet what may be wrong.
+// errDoubts is the error for a form with warnings that the person has not seen.
 var errDoubts = errors.New("the form has doubts that nobody has seen")
 
-// doubt is something that may be wrong with a new entry.
+// doubt is a warning about a new entry.
 type doubt struct {
 	Text    string
-	EntryID string // of the entry that it is about, if it is about one
+	EntryID string // the entry that it is about, if any
 }
 
-// called is the name that the form gives an entry, "" if none. The API accepts an entry without,
-// and calls it "Unnamed person".
+// called returns the name that the form gives an entry, or "". The API accepts an entry without a name, and calls it "Unnamed person".
 func (f entryForm) called() string {
 	var names []string
 	for _, u := range f.Usual {
@@ -86,7 +85,7 @@ func (f entryForm) called() string {
 	return f.Label
 }
 
-// incomplete is what is missing or cannot be right in the form of a new entry, by field.
+// incomplete returns what is missing or invalid in the form of a new entry, by field.
 func (f entryForm) incomplete() map[string]string {
 	wrong := map[string]string{}
 	if f.called() == "" {
@@ -108,8 +107,8 @@ func (f entryForm) incomplete() map[string]string {
 	return wrong
 }
 
-// doubts are what may be wrong with a new entry. The person can add it all the same, unless the
-// workspace refuses doubles: then the create says so.
+// doubts returns warnings about a new entry. The person can add it anyway, unless the workspace refuses duplicates, which the create
+// reports.
 func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []doubt, err error) {
 	if why := accountnumber.Doubt(f.Account.Provider, f.Account.Account); f.Account.Account != "" && why != "" {
 		all = append(all, doubt{Text: why})
@@ -128,7 +127,7 @@ func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []doubt, err 
 	return all, err
 }
 
-// method is the receiving method in the form of a new entry, nil if there is none.
+// method returns the receiving method in the form of a new entry, or nil.
 func (f entryForm) method() *api.ReceivingMethodCreate {
 	if f.Account == (methodForm{}) {
 		return nil

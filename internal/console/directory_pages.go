@@ -12,12 +12,11 @@ const (
 	// pageSize is the number of rows on a page.
 	pageSize = "25"
 
-	// maxTrail limits how many earlier pages the URL remembers. Beyond that, only the
-	// first page can be reached.
+	// maxTrail is the maximum number of earlier pages in the URL. Beyond that, only the first page can be reached.
 	maxTrail = 50
 )
 
-// pageLinks are the links to other pages of a list; "" if there is no such page.
+// pageLinks are the links to other pages of a list, or "" if there is no such page.
 type pageLinks struct{ First, Previous, Next string }
 
 // filters returns the named query parameters that are not empty.
@@ -32,13 +31,13 @@ func (v *visit) filters(names ...string) url.Values {
 	return query
 }
 
-// pageParams is the page of a list that the URL names.
+// pageParams returns the page of a list that the URL selects.
 func (v *visit) pageParams() web.PageParams {
 	return web.PageParams{Limit: new(pageSize), Cursor: optional(v.R.URL.Query().Get("cursor"))}
 }
 
-// pageLinks builds the links to the neighbouring pages. A list only has a cursor for
-// its next page, so the URL carries the cursors of the pages before this one.
+// pageLinks returns the links to the neighboring pages. A list only has a cursor for its next page, so the URL contains the cursors of
+// earlier pages.
 func (v *visit) pageLinks(path string, filters url.Values, next string) pageLinks {
 	given := v.R.URL.Query()
 	current, earlier := given.Get("cursor"), given["before"]

@@ -49,8 +49,7 @@ func (c *Console) createTag(v *visit) error {
 	return v.done("Tag \""+form.Name+"\" created.", v.path("directory", "tags"))
 }
 
-// tagProblems finds the problems of a tag's form. Errors about the whole tag are shown
-// beside the field that causes them.
+// tagProblems returns the problems of a tag's form. Errors about the whole tag are shown beside the field that causes them.
 func tagProblems(err error) (problems, int, bool) {
 	p, status, ok := formProblems(err, "name", "applies_to")
 	var f *fault.Fault

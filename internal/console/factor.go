@@ -15,8 +15,8 @@ import (
 
 const factorPath = "/account/second-factor"
 
-// withFactor leads a visitor who asks for something of an organization that demands a second factor, and signed in without
-// one, to where they set one up, which leads back. Pages of other organizations are shown.
+// withFactor redirects a visitor without a second factor, if an organization requires one for the page. They set one up and then return to
+// the page. Pages of other organizations are shown.
 func (c *Console) withFactor(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		err := page(v)
@@ -33,13 +33,14 @@ func (c *Console) withFactor(page func(v *visit) error) func(v *visit) error {
 	}
 }
 
-// lacksFactor reports whether a service demands a second factor.
+// lacksFactor reports whether a service refused because the second factor is missing.
 func lacksFactor(err error) bool {
 	var f *fault.Fault
 	return errors.As(err, &f) && f.Code == fault.SecondFactorRequired
 }
 
-// withOwnFactor guards a page that changes how the visitor signs in: to an organization that demands a second factor, too.
+// withOwnFactor protects a page that changes how the visitor signs in. If any of their organizations requires a second factor, so does the
+// page.
 func (c *Console) withOwnFactor(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		if err := access.RequireSecondFactor(v.Caller.Actor); err != nil {
@@ -49,7 +50,7 @@ func (c *Console) withOwnFactor(page func(v *visit) error) func(v *visit) error 
 	}
 }
 
-// leaveHeld leaves a workspace whose organization demands a second factor that the visitor does not have.
+// leaveHeld leaves a workspace whose organization requires a second factor that the visitor does not have.
 func (c *Console) leaveHeld(v *visit) error {
 	if _, err := change(v, c.Workspaces.RemoveMember, workspace.MemberInput{ID: v.R.PathValue("ws"), UserID: v.Caller.ID}); err != nil {
 		return err
@@ -72,17 +73,17 @@ func (v *visit) heldWorkspaces() (held []api.Workspace, err error) {
 	return held, nil
 }
 
-// factorPage leads somebody to the second factor that an organization demands.
+// factorPage explains the second factor that an organization requires.
 type factorPage struct {
 	Organizations string
 	Factors       signin.Factors
 	Passkeys      bool   // the server supports them
 	Provider      string // the name of the identity provider
 	Next          string
-	Workspaces    []api.Workspace // which the visitor can leave instead
+	Workspaces    []api.Workspace // workspaces that the visitor can leave instead
 }
 
-// Has says whether the visitor has a second factor, and only has to sign in with it.
+// Has reports whether the visitor has a second factor, and only has to sign in with it.
 func (p factorPage) Has() bool {
 	return len(p.Factors.Passkeys) > 0 || p.Factors.TOTPSince != 0 || p.Factors.Provider
 }
@@ -106,8 +107,7 @@ func (c *Console) factorPage(v *visit) error {
 	})
 }
 
-// afterFactor is where somebody goes who has set up a factor: to where they were going
-// when the factor was demanded, or else back to their account.
+// afterFactor returns the next page of a person who has set up a factor: the one that required it, or else their account.
 func (v *visit) afterFactor() string {
 	if next := v.R.FormValue("next"); next != "" {
 		return inner(next)

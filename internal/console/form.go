@@ -11,25 +11,24 @@ import (
 	"bursar/internal/fault"
 )
 
-// problems are what is wrong with a form.
+// problems are the errors of a form.
 type problems struct {
 	Text   string            // about the form as a whole
 	Fields map[string]string // by field
 
-	page  string        // whose form it is
+	page  string        // the page of the form
 	order []string      // the form's fields from top to bottom
 	wait  time.Duration // before the form can be sent again
 }
 
-// Any says whether something is wrong.
+// Any reports whether there is a problem.
 func (p problems) Any() bool { return p.Text != "" || len(p.Fields) > 0 }
 
-// Of is what is wrong with a field.
+// Of returns the problem of a field.
 func (p problems) Of(field string) string { return p.Fields[field] }
 
-// Attr is the attributes of a field's input: what describes it, and, if it is
-// wrong, that it is. The first wrong field gets the focus, without any script.
-// The input's id is the name of the field; hints are ids of further descriptions.
+// Attr returns the attributes of a field's input: its descriptions and whether it is invalid. The first invalid field gets the focus,
+// without any script. The input's id is the name of the field. hints are ids of further descriptions.
 func (p problems) Attr(field string, hints ...string) template.HTMLAttr {
 	text := ""
 	if p.Of(field) != "" {
@@ -45,10 +44,10 @@ func (p problems) Attr(field string, hints ...string) template.HTMLAttr {
 	return template.HTMLAttr(text)
 }
 
-// fieldLink leads from the summary above a form to a field that is wrong.
+// fieldLink is a link from the summary above a form to an invalid field.
 type fieldLink struct{ ID, Label string }
 
-// Summary names the wrong fields, in the order of the form.
+// Summary lists the invalid fields, in the order of the form.
 func (p problems) Summary() []fieldLink {
 	var links []fieldLink
 	for _, field := range p.wrong() {
@@ -57,7 +56,7 @@ func (p problems) Summary() []fieldLink {
 	return links
 }
 
-// wrong is the wrong fields, in the order of the form.
+// wrong returns the invalid fields, in the order of the form.
 func (p problems) wrong() []string {
 	var fields []string
 	for field := range p.Fields {
@@ -72,7 +71,7 @@ func (p problems) wrong() []string {
 	return fields
 }
 
-// prefixed renames all fields. A page with two forms tells their fields apart by it.
+// prefixed adds a prefix to all fields, to distinguish the fields of two forms on a page.
 func (p problems) prefixed(prefix string) problems {
 	fields := map[string]string{}
 	for field, text := range p.Fields {
@@ -89,7 +88,7 @@ func (p problems) prefixed(prefix string) problems {
 // ownField is the prefix of an entry's own fields in messages of the API.
 const ownField = "fields."
 
-// fieldID is the id of a field's input.
+// fieldID returns the id of a field's input.
 func fieldID(field string) string {
 	if key, ok := strings.CutPrefix(field, ownField); ok {
 		return "field-" + key
@@ -100,7 +99,7 @@ func fieldID(field string) string {
 	return field
 }
 
-// fieldLabel is what the form of a page calls a field.
+// fieldLabel returns the label of a field in the form of a page.
 func fieldLabel(page, field string) string {
 	switch page + " " + field {
 	case "roles_edit role":
@@ -159,9 +158,8 @@ func fieldLabel(page, field string) string {
 	return strings.ToUpper(label[:1]) + label[1:]
 }
 
-// formProblems says whether the person can correct an error in the form, and what
-// is wrong. fields are those that the form shows, from top to bottom; what is wrong
-// with anything else is told above the form.
+// formProblems returns the problems of an error, and whether the person can correct it in the form. fields are the fields of the form, from
+// top to bottom. Problems of anything else are shown above the form.
 func formProblems(err error, fields ...string) (problems, int, bool) {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -189,7 +187,7 @@ func formProblems(err error, fields ...string) (problems, int, bool) {
 	return p, status, true
 }
 
-// wholeFormProblem is an error that is about no field of a form.
+// wholeFormProblem returns the message of an error that is about no field of a form.
 func wholeFormProblem(f *fault.Fault) string {
 	switch {
 	case f.RetryAfter > 0:
@@ -200,7 +198,7 @@ func wholeFormProblem(f *fault.Fault) string {
 	return sentence(f.Message)
 }
 
-// sentence turns a message of the API into a sentence for people.
+// sentence converts a message of the API to a sentence for people.
 func sentence(text string) string {
 	if text == "" {
 		return ""

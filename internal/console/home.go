@@ -21,8 +21,8 @@ func (c *Console) homeRoutes() []Route {
 	}
 }
 
-// enterLast redirects to the workspace that the visitor opened last, or else to
-// the first one in their list. Somebody who is in none answers their invitations first.
+// enterLast redirects to the visitor's last workspace, or else to the first one in their list. A visitor without workspaces answers their
+// invitations first.
 func (c *Console) enterLast(v *visit) error {
 	if err := v.listWorkspaces(); err != nil {
 		return err
@@ -41,14 +41,14 @@ func (c *Console) enterLast(v *visit) error {
 	return v.redirect(workspacePath(last.ID))
 }
 
-// recentRows is how many of the latest audit entries the home page lists.
+// recentRows is the number of recent audit entries on the home page.
 const recentRows = 10
 
 // homePage is the data of a workspace's home page. Parts that the visitor may not
 // see stay empty.
 type homePage struct {
 	Stats     []stat
-	Vacancies []approval.Vacancy // that the visitor can extend
+	Vacancies []approval.Vacancy // the visitor can extend them
 	Steps     []step             // until all are done or the visitor dismisses them
 	Attention []attentionItem
 	Recent    []homeRow
@@ -56,7 +56,7 @@ type homePage struct {
 	Roleless  bool   // the visitor is a member without any permission
 }
 
-// stat is a count that links to the list of what was counted.
+// stat is a count with a link to the list of the counted items.
 type stat struct {
 	Label, Number, Path string
 }
@@ -73,7 +73,7 @@ type homeRow struct {
 
 func newHomeRow(v *visit, row api.AuditEntry) homeRow {
 	if row.Erased {
-		row.Description = audit.Action(row.Action).Title() // which is all that is left of it
+		row.Description = audit.Action(row.Action).Title() // nothing else is left after erasure
 	}
 	return homeRow{AuditEntry: row, Who: actorName(row), Result: outcomeText(row.Outcome), Kind: outcomeKind(row.Outcome), Changes: shownChanges(row.Changes, v.zone)}
 }
@@ -161,12 +161,12 @@ func directoryStats(v *visit, counts directory.Counts) []stat {
 	}
 }
 
-// actorName is the shortest readable name of whoever caused an audit entry.
+// actorName returns the shortest readable name of an entry's actor.
 func actorName(row api.AuditEntry) string {
 	return cmp.Or(row.ActorName, row.ActorEmail, row.ActorID, "Bursar")
 }
 
-// outcomeKind is the style of the badge that shows an outcome.
+// outcomeKind returns the style of an outcome's badge.
 func outcomeKind(outcome string) string {
 	switch outcome {
 	case "success":

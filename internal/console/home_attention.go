@@ -10,16 +10,16 @@ import (
 	"bursar/internal/payout"
 )
 
-// shownAlike is how many items of one kind are listed by name; the rest are counted.
+// shownAlike is the number of items of one kind that are listed by name. The rest are counted.
 const shownAlike = 5
 
 // attentionItem is one line of the list "Needs attention".
 type attentionItem struct {
 	Subject string // what the line is about
 	Text    string // why it needs attention
-	Path    string // empty for what no page is about
+	Path    string // empty if there is no page
 	At      int64  // when it was last used or created; 0 to show no time
-	Since   string // what At tells, such as "last used"
+	Since   string // label of At, such as "last used"
 	Bad     bool   // money is at stake
 }
 
@@ -38,7 +38,7 @@ func (c *Console) homeKeys(v *visit) (homeKeys, error) {
 	return keys, err
 }
 
-// troubles lists what is wrong with payouts and rails.
+// troubles lists the problems of payouts and rails.
 func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 	if !v.can(access.PayoutsRead) {
 		return nil, nil
@@ -74,7 +74,7 @@ func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 	return items, nil
 }
 
-// inSandbox marks what is not about real money.
+// inSandbox marks items that do not involve real money.
 func inSandbox(mode string) string {
 	if mode == api.ModeSandbox {
 		return " (sandbox)"
@@ -82,7 +82,7 @@ func inSandbox(mode string) string {
 	return ""
 }
 
-// invitations lists the members who have not accepted their invitation yet.
+// invitations lists the members who have not accepted their invitation.
 func invitations(v *visit, members []api.Member) []attentionItem {
 	var items []attentionItem
 	path := v.path("members") + "?status=invited"
@@ -110,7 +110,7 @@ func (k homeKeys) unused(v *visit) []attentionItem {
 		fewAlike(clients, "machine clients are unused too", v.path("keys"))...)
 }
 
-// idleKey makes the line for a credential if it has been idle for too long.
+// idleKey returns the line for a credential that has been idle for too long.
 func idleKey(now int64, subject string, made, used int64, path string) []attentionItem {
 	if !idle(now, made, used) {
 		return nil

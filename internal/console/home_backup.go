@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// backupGrace is how much of the newest changes a backup may lack before its owner hears of it.
+	// backupGrace is how far a backup may lag before its owner is warned.
 	backupGrace = 5 * time.Minute
-	// archiveAge is how old the newest archive may be where nothing else is kept.
+	// archiveAge is the maximum age of the newest archive if there is no other backup.
 	archiveAge = 7 * 24 * time.Hour
-	// newStore is how old a workspace is before its owner hears that there is no backup.
+	// newStore is the age of a workspace at which its owner is warned of a missing backup.
 	newStore = 24 * time.Hour
 )
 
-// backupTrouble tells an owner that the store would be lost with its machine. PostgreSQL has backups of its own,
-// which the server does not know.
+// backupTrouble warns an owner that the store would be lost with its machine. PostgreSQL has its own backups, which the server cannot see.
 func (c *Console) backupTrouble(v *visit) ([]attentionItem, error) {
 	if c.endpoints.DB.Embedded() == nil {
 		return nil, nil
@@ -48,7 +47,7 @@ func (c *Console) backupTrouble(v *visit) ([]attentionItem, error) {
 	return []attentionItem{item}, nil
 }
 
-// archiveTrouble tells that there is no backup, or only an old archive.
+// archiveTrouble warns that there is no backup, or only an old archive.
 func (c *Console) archiveTrouble(v *visit, now time.Time) ([]attentionItem, error) {
 	action := string(audit.StoreArchived)
 	for row, err := range (auditlog.Outside{Action: &action}).Rows(v.R.Context(), c.endpoints.DB) {

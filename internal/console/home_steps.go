@@ -16,8 +16,8 @@ type step struct {
 	Done                     bool
 }
 
-// firstSteps lists the tasks that set up a workspace, to somebody who may set it up.
-// It is empty once all are done or the visitor has dismissed the list.
+// firstSteps lists the tasks that set up a workspace, for a visitor who may set it up. It is empty once all are done or the visitor has
+// dismissed the list.
 func (v *visit) firstSteps(payees, members int, keys []api.APIKey) []step {
 	if slices.Contains(v.dismissedSteps(), v.workspace.ID) {
 		return nil
@@ -48,15 +48,14 @@ func (v *visit) firstSteps(payees, members int, keys []api.APIKey) []step {
 	return steps
 }
 
-// madeByPerson says whether somebody created the key, and not the setup of the store.
+// madeByPerson reports whether a person created the key, and not the setup of the store.
 func madeByPerson(key api.APIKey) bool { return key.Name != identity.SetupKeyName }
 
 const (
-	// stepsCookie holds the workspaces whose first steps were dismissed in this
-	// browser, separated by dots. It only affects the look of a page, so the server
-	// does not store it.
+	// stepsCookie contains the workspaces whose first steps were dismissed in this browser, separated by dots. It only affects the look of
+	// a page, so the server does not store it.
 	stepsCookie = "bursar_steps"
-	// maxDismissed limits the size of that cookie; the oldest workspace is dropped.
+	// maxDismissed is the maximum number of workspaces in that cookie. The oldest workspace is dropped.
 	maxDismissed = 20
 )
 

@@ -33,7 +33,7 @@ func (c *Console) importRoutes() []Route {
 	}
 }
 
-// Export is the address of a file of what the list shows.
+// Export returns the address of a file with the entries of the list.
 func (f directoryFilters) Export(format string) string {
 	query := url.Values{"format": {format}}
 	for name, value := range map[string]string{"q": f.Q, "type": f.Type, "status": f.Status, "tag": f.Tag, "sort": f.Sort} {
@@ -44,7 +44,7 @@ func (f directoryFilters) Export(format string) string {
 	return "export?" + query.Encode()
 }
 
-// exportDirectory downloads the entries that the list shows, all pages of it.
+// exportDirectory downloads the entries of the list, on all pages.
 func (c *Console) exportDirectory(v *visit) error {
 	v.action = audit.DirectoryExported
 	query := v.filters(append(filterNames(), "format")...)
@@ -66,14 +66,14 @@ func (v *visit) sendFile(write func(ctx context.Context, by db.Caller, to *web.F
 	return v.SendFile(func(to *web.File) error { return write(v.R.Context(), v.Caller, to) })
 }
 
-// importsPage has the form that takes a file, and lists the imports.
+// importsPage has the upload form, and lists the imports.
 type importsPage struct {
 	Imports []importView
-	Most    int64 // bytes of a file
+	Most    int64 // maximum size of a file in bytes
 	Pages   pageLinks
 }
 
-// MostText is how large a file can be.
+// MostText returns the maximum size of a file in words.
 func (p importsPage) MostText() string { return sizeText(p.Most) }
 
 func (c *Console) importsPage(v *visit) error {
@@ -98,8 +98,7 @@ func (v *visit) imports() (importsPage, error) {
 	return data, nil
 }
 
-// uploadImport takes a file while it arrives. It waits until somebody has said what its columns
-// mean.
+// uploadImport stores a file as it arrives. The file waits until a person maps its columns.
 func (c *Console) uploadImport(v *visit) error {
 	if err := v.need(access.DirectoryWrite); err != nil {
 		return err
@@ -112,8 +111,7 @@ func (c *Console) uploadImport(v *visit) error {
 	if !ok {
 		return err
 	}
-	// A browser shows the answer only after it has sent the whole file. What is much too large
-	// ends with the connection.
+	// A browser shows the response only after it has sent the whole file. For a file far above the limit, the connection is closed.
 	_, _ = io.CopyN(io.Discard, web.NewUpload(v.Exchange, v.R.Body, directory.MaxImport, nil), directory.MaxImport)
 	data, err := v.imports()
 	if err != nil {
@@ -146,7 +144,7 @@ func (v *visit) upload() (api.Import, error) {
 	}, in)
 }
 
-// filePart finds the file in a form. The form has nothing else.
+// filePart finds the file in a form that contains nothing else.
 func (v *visit) filePart() (*multipart.Part, error) {
 	parts, err := v.R.MultipartReader()
 	if err != nil {
@@ -159,7 +157,7 @@ func (v *visit) filePart() (*multipart.Part, error) {
 	return part, nil
 }
 
-// identifyAgain finds out who is signed in after a long upload: the session may have ended.
+// identifyAgain checks who is signed in after a long upload, because the session may have ended.
 func (v *visit) identifyAgain() (db.Caller, error) {
 	v.browser = identity.Browser{}
 	if err := v.identify(); err != nil {
@@ -187,7 +185,7 @@ func (v *visit) importView() (importView, error) {
 	return newImportView(i), err
 }
 
-// startImport starts the import of a held file, or rehearses it.
+// startImport starts the import of a held file, or its dry run.
 func (c *Console) startImport(v *visit) error {
 	mapping := map[string]string{}
 	for name, values := range v.form {
@@ -235,7 +233,7 @@ func (c *Console) refusedLines(v *visit) error {
 	})
 }
 
-// planPage shows what a rehearsal says of each line.
+// planPage shows the dry-run result of each line.
 type planPage struct {
 	importView
 	Lines []planLine
@@ -246,17 +244,17 @@ type planPage struct {
 // planLine is a line of a plan in words.
 type planLine struct{ api.ImportLine }
 
-// Kind is the colour of what would become of the line.
+// Kind returns the color of the line's result.
 func (l planLine) Kind() string {
 	return map[string]string{"created": "good", "updated": "warn", "refused": "bad"}[l.Action]
 }
 
-// What is what would become of the line.
+// What returns the line's result.
 func (l planLine) What() string {
 	return map[string]string{"created": "New", "updated": "Changed", "unchanged": "Unchanged", "refused": "Refused"}[l.Action]
 }
 
-// Why is what would change, why the line is refused, or of what it may be a double.
+// Why returns what would change, why the line is refused, or its possible duplicates.
 func (l planLine) Why() string {
 	if l.Reason != "" {
 		return sentence(strings.NewReplacer(ownField, "", "account_name", "account name", "account_id", "account number", "provider must", "bank or wallet must",

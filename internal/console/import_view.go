@@ -16,10 +16,10 @@ type importView struct {
 	Start   importForm
 }
 
-// importForm is what a person has chosen.
+// importForm contains the person's choices.
 type importForm struct{ DefaultType, Match, OnMatch string }
 
-// importColumn is a column of a held file, and what it can mean.
+// importColumn is a column of a held file, and its possible meanings.
 type importColumn struct {
 	Header string
 	Sample string // its first value
@@ -34,7 +34,7 @@ func newImportView(i api.Import) importView {
 	return view
 }
 
-// choose fills the form with what a person has chosen.
+// choose fills the form with the person's choices.
 func (i *importView) choose(s api.ImportStart) {
 	for to, from := range map[*string]*string{&i.Start.DefaultType: s.DefaultType, &i.Start.Match: s.Match, &i.Start.OnMatch: s.OnMatch} {
 		if from != nil {
@@ -60,7 +60,7 @@ func (i *importView) choose(s api.ImportStart) {
 	}
 }
 
-// meanings are what a column can mean: one of what an entry has, a field of its own, or nothing.
+// meanings returns the possible meanings of a column: a property of an entry, a field of its own, or nothing.
 func meanings(header, chosen string) []choice {
 	targets := []string{"", "name", "type", "external_id", "tags", "status", "label", "fields.first-name", "fields.last-name", "fields.email", "fields.phone",
 		"fields.industry", "method.provider", "method.account_name", "method.account_id", "id", "fields." + header}
@@ -74,7 +74,7 @@ func meanings(header, chosen string) []choice {
 	return out
 }
 
-// meaning is what a column means in words.
+// meaning returns the meaning of a column in words.
 func meaning(target string) string {
 	switch target {
 	case "":
@@ -121,24 +121,24 @@ func meaning(target string) string {
 	return target
 }
 
-// Title is what the page is called.
+// Title returns the title of the page.
 func (i importView) Title() string { return cmp.Or(i.Name, "Import") }
 
-// Working says whether the server works on it, or will.
+// Working reports whether the server is processing the import, or will.
 func (i importView) Working() bool {
 	return i.Status == api.ImportQueued || i.Status == api.ImportRunning
 }
 
-// Held says whether the file waits to be started.
+// Held reports whether the file waits to be started.
 func (i importView) Held() bool { return i.Status == api.ImportHeld }
 
-// Percent is how much of the file is dealt with.
+// Percent returns how much of the file is processed.
 func (i importView) Percent() int64 { return min(100, i.Position*100/max(1, i.Bytes)) }
 
-// Size is the size of the file in words.
+// Size returns the size of the file in words.
 func (i importView) Size() string { return sizeText(i.Bytes) }
 
-// State is the status in words.
+// State returns the status in words.
 func (i importView) State() string {
 	switch {
 	case i.Rehearsed():
@@ -157,7 +157,7 @@ func (i importView) State() string {
 	return capitalized(i.Status)
 }
 
-// Kind is the colour of the status.
+// Kind returns the color of the status.
 func (i importView) Kind() string {
 	switch i.Status {
 	case api.ImportCompleted:
@@ -170,7 +170,7 @@ func (i importView) Kind() string {
 	return "warn"
 }
 
-// Why is the reason of its end as a sentence.
+// Why returns the reason of its end as a sentence.
 func (i importView) Why() string { return sentence(i.Reason) }
 
 func sizeText(bytes int64) string {

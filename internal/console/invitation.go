@@ -13,7 +13,7 @@ func (c *Console) invitationRoutes() []Route {
 	}
 }
 
-// invitationsPath is where a visitor answers the invitations to their address.
+// invitationsPath is the page where a visitor answers their invitations.
 const invitationsPath = "/invitations"
 
 func (c *Console) invitationsPage(v *visit) error {
@@ -39,7 +39,7 @@ func (c *Console) declineInvitation(v *visit) error {
 	return v.done("Invitation declined.", invitationsPath)
 }
 
-// answeredBefore leads back to the list from an invitation that has ended.
+// answeredBefore redirects from an invitation that has ended to the list.
 func (v *visit) answeredBefore(err error) error {
 	if !gone(err) {
 		return err

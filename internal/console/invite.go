@@ -9,10 +9,10 @@ import (
 	"bursar/internal/identity"
 )
 
-// invitedRole is a role that an invitation gives.
+// invitedRole is a role of an invitation.
 type invitedRole struct{ Name, Summary string }
 
-// invitePage is what an invitation or account link leads to.
+// invitePage is the page of an invitation or account link.
 type invitePage struct {
 	Link     identity.Opened
 	Roles    []invitedRole

@@ -31,15 +31,14 @@ func (c *Console) keyRoutes() []Route {
 	}
 }
 
-// keyIdle is how long a key may stay unused before the page points it out.
+// keyIdle is how long a key may stay unused before the page marks it.
 const keyIdle = 45 * 24 * time.Hour
 
-// keysPage is the visitor's own API keys and the workspace's machine clients.
+// keysPage lists the visitor's own API keys and the workspace's machine clients.
 type keysPage struct {
 	Keys    []keyRow
 	Clients []clientRow
-	// Try is a command that uses a secret which was just created. The secret itself
-	// comes from the message that shows it once.
+	// Try is a command that uses a new secret. The secret comes from the message that shows it once.
 	Try tryLine
 }
 
@@ -60,16 +59,16 @@ type clientRow struct {
 	api.MachineClient
 	Roles  []api.Role
 	Limits []string // in words, without those of permissions
-	Masked bool     // its roles allow more than a machine client can hold
-	Leaver string   // who knows its secret and is no member any more, or empty
+	Masked bool     // its roles grant more than a machine client can hold
+	Leaver string   // a former member who knows its secret, or empty
 	Idle   bool
 	Made   bool // created, or given a new secret, just now
 }
 
-// Can describes the permissions that the key is limited to. It is empty if there are none.
+// Can describes the permissions that the key is limited to. It is empty if there is no such limit.
 func (r keyRow) Can() string { return describe(permissionSet(r.Permissions)) }
 
-// Can says in words what the machine client may do.
+// Can describes the permissions of the machine client in words.
 func (r clientRow) Can() string { return describe(permissionSet(r.Permissions)) }
 
 func (c *Console) keysPage(v *visit) error {
@@ -110,7 +109,7 @@ func (v *visit) keysData() (keysPage, error) {
 	return data, nil
 }
 
-// keys are the visitor's own API keys.
+// keys returns the visitor's own API keys.
 func (v *visit) keys() ([]api.APIKey, error) {
 	list, err := read(v, v.console.Identity.APIKeys, identity.KeysInput{})
 	return list.Rows(), err
@@ -147,13 +146,13 @@ func (v *visit) clientRows(now int64, made string) ([]clientRow, error) {
 	return rows, nil
 }
 
-// clients are the machine clients of the workspace.
+// clients returns the machine clients of the workspace.
 func (v *visit) clients() ([]api.MachineClient, error) {
 	list, err := read(v, v.console.Clients.List, identity.ClientsInput{WorkspaceID: v.workspace.ID})
 	return list.Rows(), err
 }
 
-// rolesOfMembers is the roles of each member, or nil if the visitor may not see them.
+// rolesOfMembers returns the roles of each member, or nil if the visitor may not see them.
 func (v *visit) rolesOfMembers() (map[string][]api.Role, error) {
 	if !v.can(access.MembersRead) {
 		return nil, nil

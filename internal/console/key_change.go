@@ -10,7 +10,7 @@ import (
 	"bursar/internal/identity"
 )
 
-// newKeyPage is the form for an API key, with what was typed.
+// newKeyPage is the form for an API key, with the typed values.
 type newKeyPage struct {
 	Name     string
 	Expires  string // a number of days, "date" or "never"
@@ -20,7 +20,7 @@ type newKeyPage struct {
 }
 
 func (c *Console) newKeyPage(v *visit) error {
-	typed := v.R.URL.Query() // of a form that needed a new sign-in
+	typed := v.R.URL.Query() // values of a form that needed a new sign-in
 	return v.show("keys_new", "New API key", newKeyPage{
 		Name: typed.Get("name"), Expires: cmp.Or(typed.Get("expires"), "90"), Until: typed.Get("until"), Networks: typed.Get("allowed_cidrs"),
 		Scope: v.scopeForm(typed, v.workspaces, v.held),
@@ -46,8 +46,8 @@ func (c *Console) createKey(v *visit) error {
 	return v.tellKey(key, `API key "`+key.Name+`" created.`)
 }
 
-// end is when the key expires, in Unix milliseconds: at the end of the chosen day. A
-// date that cannot be parsed counts as long past, which the service refuses.
+// end returns when the key expires, in Unix milliseconds: at the end of the chosen day. A date that cannot be parsed counts as long past,
+// which the service refuses.
 func (p newKeyPage) end(v *visit) (at int64, ends bool) {
 	if p.Expires == "never" {
 		return 0, false
@@ -72,7 +72,7 @@ func (v *visit) tellKey(key api.NewAPIKey, text string) error {
 	return v.redirect(v.path("keys") + "?made=" + key.ID)
 }
 
-// rotateKeyPage asks how long the old key keeps working.
+// rotateKeyPage asks how long the old key stays valid.
 type rotateKeyPage struct {
 	Key   api.APIKey
 	Grace string // in seconds

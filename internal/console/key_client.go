@@ -9,11 +9,11 @@ import (
 	"bursar/internal/identity"
 )
 
-// newClientPage is the form for a machine client, with what was typed.
+// newClientPage is the form for a machine client, with the typed values.
 type newClientPage struct {
 	Name  string
 	Role  string
-	Roles []api.Role // that the visitor may grant
+	Roles []api.Role // roles that the visitor may grant
 	Scope scopeForm
 }
 
@@ -21,7 +21,7 @@ func (c *Console) newClientPage(v *visit) error {
 	if err := v.need(access.KeysWrite); err != nil {
 		return err
 	}
-	typed := v.R.URL.Query() // of a form that needed a new sign-in
+	typed := v.R.URL.Query() // values of a form that needed a new sign-in
 	data, err := v.newClientData(typed.Get("name"), cmp.Or(typed.Get("role"), "viewer"), typed)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (v *visit) newClientData(name, role string, typed url.Values) (newClientPag
 	data := newClientPage{Name: name, Role: role, Roles: v.grantable(roles), Scope: v.scopeForm(typed, nil, v.held.OfMachine())}
 	for i, r := range data.Roles {
 		if set := permissionSet(r.Permissions); set != set.OfMachine() {
-			// The summary of a built-in role says what a person can do with it.
+			// The summary of a built-in role describes what a person can do with it.
 			data.Roles[i].Permissions, data.Roles[i].BuiltIn = set.OfMachine().Names(), false
 		}
 	}
@@ -82,7 +82,7 @@ func (v *visit) tellClient(made api.NewMachineClient, text string) error {
 	return v.redirect(v.path("keys") + "?made=" + made.ID)
 }
 
-// clientInput is the path parameters of the machine client that a form is about.
+// clientInput returns the path parameters of a form's machine client.
 func (v *visit) clientInput() identity.ClientInput {
 	return identity.ClientInput{WorkspaceID: v.workspace.ID, ID: v.R.PathValue("id")}
 }

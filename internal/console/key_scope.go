@@ -11,7 +11,7 @@ import (
 	"bursar/internal/audit"
 )
 
-// scopeForm is the part of a form that limits a new credential, with what was typed.
+// scopeForm is the part of a form that limits a new credential, with the typed values.
 type scopeForm struct {
 	Mode         string
 	Workspaces   []api.Workspace // to choose from; none for a machine client
@@ -27,7 +27,7 @@ func (s scopeForm) Has(permission string) bool { return slices.Contains(s.Permis
 // In reports whether a workspace is ticked.
 func (s scopeForm) In(workspaceID string) bool { return slices.Contains(s.WorkspaceIDs, workspaceID) }
 
-// scopeForm returns the form with what was typed. It offers the permissions that the visitor holds in the workspace.
+// scopeForm returns the form with the typed values. It offers the permissions that the visitor holds in the workspace.
 func (v *visit) scopeForm(typed url.Values, workspaces []api.Workspace, held access.Set) scopeForm {
 	return scopeForm{
 		Mode: cmp.Or(typed.Get("mode"), audit.BothModes), Workspaces: workspaces, WorkspaceIDs: typed["workspace_ids"],
@@ -35,7 +35,7 @@ func (v *visit) scopeForm(typed url.Values, workspaces []api.Workspace, held acc
 	}
 }
 
-// request returns the scope that was typed, with the permissions that the chosen ones need.
+// request returns the scope of the form, with the permissions that the chosen ones need.
 func (s scopeForm) request() api.ScopeRequest {
 	out := api.ScopeRequest{Administer: s.Administer, WorkspaceIDs: s.WorkspaceIDs}
 	if len(s.Permissions) > 0 {
@@ -47,7 +47,7 @@ func (s scopeForm) request() api.ScopeRequest {
 	return out
 }
 
-// scopeFields are the fields of the form, from top to bottom.
+// scopeFields returns the fields of the form, from top to bottom.
 func scopeFields() []string { return []string{"mode", "workspace_ids", "permissions"} }
 
 // limits describes a scope, a few words for each limit.

@@ -83,21 +83,21 @@ func (c *Console) createAccount(v *visit) error {
 	return v.done("Account opened. There is nothing in it yet.", v.path("accounts", made.Of.ID))
 }
 
-// statementFilter is what part of an account's statement is shown.
+// statementFilter selects a part of an account's statement.
 type statementFilter struct{ Bucket, From, To, Reference string }
 
-// postingView is a line of a statement, for people.
+// postingView is a line of a statement, for display.
 type postingView struct {
 	api.Posting
 	Currency string
-	Path     string // the page of what it is for
+	Path     string // the page of its payout, transfer or deposit
 }
 
-// Money and After are the amount and the balance of the bucket after it, for people.
+// Money and After return the amount and the balance of the bucket after it, for display.
 func (p postingView) Money() string { return api.FormatAmount(p.Amount, p.Currency) }
 func (p postingView) After() string { return api.FormatAmount(p.Balance, p.Currency) }
 
-// What says what the line is about.
+// What describes the line.
 func (p postingView) What() string {
 	switch ledger.Kind(p.Kind) {
 	case ledger.KindDeposit:
@@ -126,7 +126,7 @@ func (p postingView) What() string {
 type ledgerAccountPage struct {
 	accountView
 	NewName string
-	// TestMoney is what was typed to add to an account of the sandbox.
+	// TestMoney is the typed amount to add to a sandbox account.
 	TestMoney string
 	Chart     chart
 	Filter    statementFilter
@@ -136,10 +136,10 @@ type ledgerAccountPage struct {
 	CSV       string
 }
 
-// statementFilters are the query parameters that filter a statement.
+// statementFilters returns the query parameters that filter a statement.
 func statementFilters() []string { return []string{"bucket", "from", "to", "reference"} }
 
-// postingsInput reads the filters of a statement. Days are those of the visitor.
+// postingsInput reads the filters of a statement. Days are in the visitor's time zone.
 func (v *visit) postingsInput(query url.Values) (ledger.PostingsInput, error) {
 	in := ledger.PostingsInput{ID: v.R.PathValue("id"), Bucket: optional(query.Get("bucket")), Reference: optional(query.Get("reference"))}
 	var wrong fault.Violations
@@ -159,8 +159,7 @@ func (v *visit) postingsInput(query url.Values) (ledger.PostingsInput, error) {
 	return in, wrong.Err()
 }
 
-// ledgerAccount reads the account named in the URL, with its chart. One of another workspace is not
-// found.
+// ledgerAccount reads the account named in the URL, with its chart. An account of another workspace is not found.
 func (v *visit) ledgerAccount() (ledgerAccountPage, error) {
 	a, err := read(v, v.console.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
 	if err == nil && a.WorkspaceID != v.workspace.ID {
@@ -220,7 +219,7 @@ func (c *Console) ledgerAccountPage(v *visit) error {
 	return v.show("accounts_one", data.Name, data)
 }
 
-// statement downloads a statement as CSV, all pages of it.
+// statement downloads a whole statement as CSV.
 func (c *Console) statement(v *visit) error {
 	a, err := read(v, c.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
 	if err == nil && a.WorkspaceID != v.workspace.ID {
@@ -280,7 +279,7 @@ func (v *visit) updateAccount(update api.AccountUpdate, text string, typed func(
 	return v.accountStep(err, text, typed)
 }
 
-// accountStep leads back to an account, or shows it again with what was typed and what is wrong.
+// accountStep redirects to an account, or shows it again with the typed values and the problems.
 func (v *visit) accountStep(err error, text string, typed func(*ledgerAccountPage)) error {
 	if waitsForApprover(err) {
 		err, text = nil, "Requested. The account stays frozen until another person approves."

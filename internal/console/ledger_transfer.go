@@ -20,13 +20,13 @@ func (c *Console) transferRoutes() []Route {
 // transferForm moves money from one account to another.
 type transferForm struct {
 	From                    accountView
-	Others                  []accountView // that it can go to
+	Others                  []accountView // possible targets
 	To, Amount, Description string
 	Review                  bool
 	Cents                   int64
 }
 
-// Target is the account that gets the money.
+// Target returns the account that receives the money.
 func (f transferForm) Target() (a accountView) {
 	for _, one := range f.Others {
 		if one.ID == f.To {
@@ -36,7 +36,7 @@ func (f transferForm) Target() (a accountView) {
 	return a
 }
 
-// Money is the amount for people; FromAfter and ToAfter are what is available after it.
+// Money returns the amount for display. FromAfter and ToAfter return the available balances after it.
 func (f transferForm) Money() string { return api.FormatAmount(f.Cents, f.From.Currency) }
 func (f transferForm) FromAfter() string {
 	return api.FormatAmount(f.From.AvailableBalance-f.Cents, f.From.Currency)
@@ -45,7 +45,7 @@ func (f transferForm) ToAfter() string {
 	return api.FormatAmount(f.Target().AvailableBalance+f.Cents, f.From.Currency)
 }
 
-// transferForm reads the account named in the URL, and those that its money can go to.
+// transferForm reads the account named in the URL, and the accounts that its money can go to.
 func (v *visit) transferForm() (f transferForm, err error) {
 	for _, p := range []access.Permission{access.AccountsWrite, access.PayoutsCreate} {
 		if err := v.need(p); err != nil {
@@ -77,8 +77,7 @@ func (c *Console) transferPage(v *visit) error {
 	return v.show("accounts_transfer", "Move money", f)
 }
 
-// transfer shows what would become of both accounts, and moves the money when the person has looked
-// at that.
+// transfer shows the resulting balances of both accounts, and moves the money after the person has reviewed them.
 func (c *Console) transfer(v *visit) error {
 	f, err := v.transferForm()
 	if err != nil {
@@ -115,7 +114,7 @@ func (c *Console) transfer(v *visit) error {
 	return v.show("accounts_transfer", "Move money", f)
 }
 
-// addTestMoney puts money into an account of the sandbox.
+// addTestMoney adds money to a sandbox account.
 func (c *Console) addTestMoney(v *visit) error {
 	typed := v.field("amount_cents")
 	if refused := v.need(access.AccountsWrite); refused != nil {

@@ -24,52 +24,52 @@ func (c *Console) memberRoutes() []Route {
 	}, c.roleRoutes()...)
 }
 
-// membersShown is how many members a page lists.
+// membersShown is the number of members on a page.
 const membersShown = 50
 
 // membersPage lists the members of a workspace.
 type membersPage struct {
 	Rows       []memberRow
 	Everybody  int // before the filter
-	Found      int // by the filter
+	Found      int // number of members that match the filter
 	Filter     memberFilter
 	Roles      []api.Role
 	Grantable  []api.Role
 	Invitation invitation
 	Suspended  bool   // access waits for a decision: see suspendedPage
-	Mails      bool   // invitations go to the mailbox, and nobody here sees the link
+	Mails      bool   // invitations are mailed, so no visitor sees the link
 	Newer      string // address of the previous page, or empty
 	Older      string // address of the next page, or empty
 }
 
-// invitation is what was typed into the form to invite somebody.
+// invitation contains the typed values of the invitation form.
 type invitation struct{ Email, Role string }
 
-// memberRow is a member and what the visitor can do about them.
+// memberRow is a member and the visitor's possible actions on them.
 type memberRow struct {
 	api.Member
 	Held      []api.Role
 	Addable   []api.Role
 	Machine   bool
-	Masked    bool  // its roles allow more than a machine client can hold
-	ExpiresAt int64 // of the invitation, 0 if there is none
-	Expired   bool  // the invitation has
+	Masked    bool  // its roles grant more than a machine client can hold
+	ExpiresAt int64 // when the invitation expires, 0 if there is none
+	Expired   bool  // the invitation has expired
 	Self      bool
 	OnlyAdmin bool
 	Knows     []string // the machine clients whose secret was shown to them
-	Above     bool     // has permissions that the visitor lacks, who can change nothing about them
+	Above     bool     // has permissions that the visitor lacks, so the visitor cannot change them
 }
 
-// Called is the best single name for a member.
+// Called returns the best single name for a member.
 func (m memberRow) Called() string { return cmp.Or(m.Name, m.Email, m.ID) }
 
-// Unproved says that nobody has shown that the address is theirs.
+// Unproved reports whether the member's address is not verified.
 func (m memberRow) Unproved() bool { return m.EmailProved != nil && !*m.EmailProved }
 
 // memberFilter narrows the list of members.
 type memberFilter struct{ Text, Role, Status string }
 
-// Any says whether the filter is set.
+// Any reports whether the filter is set.
 func (f memberFilter) Any() bool { return f != memberFilter{} }
 
 func (f memberFilter) keeps(m api.Member) bool {
@@ -85,7 +85,7 @@ func (c *Console) membersPage(v *visit) error {
 	return v.show("members", "Members", data)
 }
 
-// showMembers shows the members again, with what is wrong.
+// showMembers shows the members again, with the problems of a form.
 func (v *visit) showMembers(err error, known ...string) error {
 	p, status, ok := formProblems(err, known...)
 	if !ok {
@@ -131,8 +131,7 @@ func (v *visit) membersData() (membersPage, error) {
 	return data, v.addExpiries(data.Rows)
 }
 
-// addSecrets finds out who knows the secrets of which machine clients, if the visitor
-// may see those.
+// addSecrets adds who knows the secrets of which machine clients, if the visitor may see those.
 func (v *visit) addSecrets(rows []memberRow) error {
 	if !v.can(access.KeysRead) {
 		return nil
@@ -146,14 +145,14 @@ func (v *visit) addSecrets(rows []memberRow) error {
 	return err
 }
 
-// knownTo are the machine clients whose secret was shown to somebody.
+// knownTo returns the machine clients whose secret was shown to a person.
 func knownTo(clients []api.MachineClient, userID string) []api.MachineClient {
 	return slices.DeleteFunc(slices.Clone(clients), func(c api.MachineClient) bool {
 		return c.SecretSeenBy == nil || c.SecretSeenBy.ID != userID
 	})
 }
 
-// addExpiries finds out when invitations expire.
+// addExpiries adds when invitations expire.
 func (v *visit) addExpiries(rows []memberRow) error {
 	var invited []string
 	for _, row := range rows {
@@ -205,7 +204,7 @@ func (v *visit) memberRow(m api.Member, all []api.Member, roles, grantable []api
 	return row
 }
 
-// members are all members of the workspace.
+// members returns all members of the workspace.
 func (v *visit) members() ([]api.Member, error) {
 	list, err := read(v, v.console.Workspaces.Members, workspace.MembersInput{ID: v.workspace.ID})
 	return list.Rows(), err
@@ -213,8 +212,7 @@ func (v *visit) members() ([]api.Member, error) {
 
 func isMachine(m api.Member) bool { return strings.HasPrefix(m.ID, "cli_") }
 
-// onlyAdmin says whether a member is the workspace's last admin. The service refuses
-// to remove that one; the page only foresees it and disables the buttons.
+// onlyAdmin reports whether a member is the workspace's last admin. The service refuses to remove them. The page only disables the buttons.
 func onlyAdmin(m api.Member, all []api.Member) bool {
 	if !slices.Contains(m.Roles, access.Admin) {
 		return false

@@ -25,7 +25,7 @@ func (c *Console) invite(v *visit) error {
 		return v.tellInvitation(added)
 	case !strings.HasPrefix(added.UserID, "inv_"):
 		return v.done(added.Email+" is now a member with the role "+role+".", v.membersPath())
-	case c.SignIn.Recovers(): // the answer does not tell whether they were invited before
+	case c.SignIn.Recovers(): // the message does not reveal whether they were already invited
 		return v.done(added.Email+" is invited with the role "+role+". The invitation was sent to this address.", v.membersPath())
 	}
 	return v.done(added.Email+" was already invited. The invitation now includes the role "+role+".", v.membersPath())
@@ -48,7 +48,8 @@ func hasCode(err error, code fault.Code) bool {
 	return errors.As(err, &f) && f.Code == code
 }
 
-// showGrant shows what is wrong with a grant, or that it waits for another person. A visitor who signed in too long ago signs in again and comes back to the members.
+// showGrant shows the problems of a grant, or that it waits for another person. A visitor whose sign-in is too old signs in again and
+// returns to the members.
 func (v *visit) showGrant(err error, fields ...string) error {
 	if waitsForApprover(err) {
 		return v.done("Requested. The role is granted once another person approves.", v.membersPath())
@@ -117,7 +118,7 @@ func (c *Console) removeMember(v *visit) error {
 	return v.done("Member removed."+stranded(removed.ApprovalsWaiting), v.membersPath())
 }
 
-// stranded describes the approvals that no one who is left can decide.
+// stranded describes the approvals that no remaining member can decide.
 func stranded(n int) string {
 	if n == 0 {
 		return ""
@@ -125,8 +126,7 @@ func stranded(n int) string {
 	return " " + nounFor(n, "1 approval waits", strconv.Itoa(n)+" approvals wait") + ": no one who is left can decide."
 }
 
-// leaveMembers goes back to the members, or to the home page if the visitor may no
-// longer see them.
+// leaveMembers redirects to the members, or to the home page if the visitor may no longer see them.
 func (v *visit) leaveMembers(text string) error {
 	held, err := v.console.Authority.Permissions(v.R.Context(), v.Caller.Actor, v.workspace.ID)
 	if err != nil {
@@ -138,13 +138,12 @@ func (v *visit) leaveMembers(text string) error {
 	return v.done(text, v.membersPath())
 }
 
-// memberInput names the member that a form is about.
+// memberInput returns the member that a form is about.
 func (v *visit) memberInput() workspace.MemberInput {
 	return workspace.MemberInput{ID: v.workspace.ID, UserID: v.R.PathValue("userId")}
 }
 
-// membersPath is the address of the member list, with the filter that it had when a
-// form was sent from it.
+// membersPath returns the address of the member list, with its filter at the time a form was sent from it.
 func (v *visit) membersPath() string {
 	path := v.path("members")
 	from, err := url.Parse(v.R.Referer())

@@ -2,7 +2,7 @@ package console
 
 import "bursar/internal/access"
 
-// roleSummary says in a sentence what a role allows.
+// roleSummary describes in a sentence what a role allows.
 func roleSummary(key string, builtIn bool, held access.Set) string {
 	if text := builtInSummary(key); builtIn && text != "" {
 		return text

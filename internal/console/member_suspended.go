@@ -20,14 +20,14 @@ func (c *Console) suspendedRoutes() []Route {
 	}
 }
 
-// suspendedRow is access that was given with a compromised API key.
+// suspendedRow is access that was granted with a compromised API key.
 type suspendedRow struct {
 	api.SuspendedAccess
 	Held []api.Role
 	Self bool
 }
 
-// Called is the best single name for whose access it is.
+// Called returns the best single name for the person with the access.
 func (r suspendedRow) Called() string { return cmp.Or(r.Name, r.Email, r.UserID) }
 
 func (c *Console) suspendedPage(v *visit) error {
@@ -64,7 +64,7 @@ func (c *Console) removeSuspended(v *visit) error {
 	return v.done("Access removed.", v.path("members", "suspended"))
 }
 
-// decidedBefore leads back to the list from access that another admin has decided about.
+// decidedBefore redirects to the list from access that another admin has already decided.
 func (v *visit) decidedBefore(err error) error {
 	if !gone(err) {
 		return err
@@ -89,7 +89,7 @@ func (c *Console) reportKey(v *visit) error {
 		text = "API key revoked. The members and roles that came through it are suspended until an admin confirms or removes them, and owners until an owner does. " +
 			"Where you have left, admins and owners are asked. Invitations made with it have ended."
 	}
-	if v.can(access.AuditRead) { // what was done with it
+	if v.can(access.AuditRead) { // the log of its use
 		return v.done(text, auditFilter{KeyID: report.ID}.address(v.path("audit")))
 	}
 	return v.done(text, v.path("keys"))

@@ -12,17 +12,17 @@ import (
 	"bursar/internal/fault"
 )
 
-// double is an entry that may be the same as another, as pages show it.
+// double is a possible duplicate of an entry, for display.
 type double struct {
 	api.Duplicate
 	Because string // what both have in common, in words
 }
 
-// doubles are the entries that may be the same as one. An account that two payees share is no
-// reason to merge them, so those that have only it in common are apart.
+// doubles are the possible duplicates of an entry. Entries that only share an account are separate, because a shared account is no reason
+// to merge them.
 type doubles struct{ Same, SharedAccount []double }
 
-// doublesOf looks for the doubles of an entry.
+// doublesOf finds the possible duplicates of an entry.
 func (v *visit) doublesOf(e api.Entry) (found doubles, err error) {
 	list, err := read(v, v.console.Directory.Duplicates, directory.EntryInput{ID: e.ID})
 	for _, d := range list.Duplicates {
@@ -36,7 +36,7 @@ func (v *visit) doublesOf(e api.Entry) (found doubles, err error) {
 	return found, err
 }
 
-// because says in words what two entries have in common.
+// because describes what two entries have in common.
 func because(reasons []string) string {
 	words := map[string]string{"external_id": "external ID", "email": "email", "phone": "phone number", "account": "bank account", "name": "name"}
 	var all []string
@@ -46,7 +46,7 @@ func because(reasons []string) string {
 	return "same " + strings.Join(all, " and ")
 }
 
-// called names doubles in a sentence.
+// called lists the names of duplicates in a sentence.
 func called(list []api.Duplicate) string {
 	var all []string
 	for _, d := range list {
@@ -55,7 +55,7 @@ func called(list []api.Duplicate) string {
 	return strings.Join(all, ", ")
 }
 
-// asDouble says to a person which entries a new one is refused for.
+// asDouble converts an error for a person. It names the entries for which a new one is refused.
 func asDouble(err error) error {
 	var no *fault.Fault
 	if !errors.As(err, &no) || no.Code != fault.DuplicateEntry {
@@ -68,7 +68,7 @@ func asDouble(err error) error {
 	return fault.New(no.Code, "%s", told)
 }
 
-// mergePage puts an entry and those that may be the same side by side.
+// mergePage shows an entry and its possible duplicates side by side.
 type mergePage struct {
 	Target  api.Entry
 	Parties []mergeParty // the target is the first
@@ -82,14 +82,14 @@ type mergeParty struct {
 	Chosen  bool // it is merged
 }
 
-// Sources are the entries that can be merged into the target.
+// Sources returns the entries that can be merged into the target.
 func (p mergePage) Sources() []mergeParty { return p.Parties[1:] }
 
-// mergeRow is a value that the entries have, and from which of them it is taken.
+// mergeRow is a value of the entries, and the entry from which it is taken.
 type mergeRow struct {
 	Field, Caption string
 	Cells          []mergeCell
-	Same           bool // they all have the same
+	Same           bool // all have the same value
 }
 
 type mergeCell struct {
@@ -97,11 +97,10 @@ type mergeCell struct {
 	Chosen           bool
 }
 
-// takePrefix begins the name of the input that says whose value is taken.
+// takePrefix is the prefix of the inputs that choose whose value is taken.
 const takePrefix = "take:"
 
-// mergeParties reads the entry of the page, the ones that may be the same, and those that the URL
-// names. All of them are of its type.
+// mergeParties reads the entry of the page, its possible duplicates, and the entries named in the URL. All have the same type.
 func (c *Console) mergeParties(v *visit) ([]mergeParty, error) {
 	e, err := v.entry()
 	if err != nil {
@@ -146,8 +145,8 @@ func (c *Console) mergePage(v *visit) error {
 	return v.show("directory_merge", "Merge into "+parties[0].Label, newMergePage(parties, nil))
 }
 
-// newMergePage makes the rows. taken says whose values were chosen before; without it, those of the
-// target are, and where it has none those of the first that has one.
+// newMergePage returns the page with its rows. taken contains whose values were chosen before. Without it, the values of the target are
+// chosen, or else those of the first entry that has one.
 func newMergePage(parties []mergeParty, taken map[string]string) mergePage {
 	page := mergePage{Target: parties[0].Entry, Parties: parties}
 	add := func(field, caption string, value func(e api.Entry) string) {
@@ -162,7 +161,7 @@ func newMergePage(parties []mergeParty, taken map[string]string) mergePage {
 			}
 		}
 		if chosen < 0 {
-			return // nobody has it
+			return // no entry has it
 		}
 		row.Cells[chosen].Chosen = true
 		page.Rows = append(page.Rows, row)
@@ -202,7 +201,7 @@ func (c *Console) mergeEntries(v *visit) error {
 			continue
 		}
 		taken[field] = values[0]
-		if values[0] == e.ID || slices.Contains(in.Sources, values[0]) { // else it is of one that is left out
+		if values[0] == e.ID || slices.Contains(in.Sources, values[0]) { // otherwise it belongs to an entry that is left out
 			in.Fields[field] = values[0]
 		}
 	}

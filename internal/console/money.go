@@ -23,7 +23,7 @@ func accountsByID(list []api.Account) map[string]api.Account {
 	return byID
 }
 
-// accountChoices lists accounts to choose from. Those of the sandbox say so.
+// accountChoices lists accounts to choose from. Sandbox accounts are marked.
 func accountChoices(list []api.Account, chosen string) (choices []choice) {
 	for _, a := range list {
 		text := a.Name
@@ -35,19 +35,19 @@ func accountChoices(list []api.Account, chosen string) (choices []choice) {
 	return choices
 }
 
-// accountView is an account as pages show it.
+// accountView is an account, for display.
 type accountView struct{ api.Account }
 
-// Sandbox says that no real money moves.
+// Sandbox reports whether no real money moves.
 func (a accountView) Sandbox() bool { return a.Mode == api.ModeSandbox }
 
-// Available, Reserved, Pending and Total are the balances, for people.
+// Available, Reserved, Pending and Total return the balances, for display.
 func (a accountView) Available() string { return api.FormatAmount(a.AvailableBalance, a.Currency) }
 func (a accountView) Reserved() string  { return api.FormatAmount(a.ReservedBalance, a.Currency) }
 func (a accountView) Pending() string   { return api.FormatAmount(a.PendingBalance, a.Currency) }
 func (a accountView) Total() string     { return api.FormatAmount(a.TotalBalance, a.Currency) }
 
-// Kind is the style of the badge that shows the status.
+// Kind returns the style of the status badge.
 func (a accountView) Kind() string {
 	switch a.Status {
 	case api.AccountActive:
@@ -58,5 +58,5 @@ func (a accountView) Kind() string {
 	return "muted"
 }
 
-// State is the status for people.
+// State returns the status in words.
 func (a accountView) State() string { return capitalized(a.Status) }

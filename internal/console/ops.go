@@ -15,7 +15,7 @@ import (
 	"bursar/internal/rail"
 )
 
-// opsRoutes are the pages of operators, apart from those of workspaces. Whoever is no operator is told that they do not exist.
+// opsRoutes returns the pages of operators, separate from those of workspaces. To other visitors, they do not exist.
 func (c *Console) opsRoutes() []Route {
 	read, decide := access.OpsRead, access.OpsAccess
 	return []Route{
@@ -32,7 +32,7 @@ func (c *Console) opsRoutes() []Route {
 	}
 }
 
-// ops runs a page for operators who hold a permission. One who signed in too long ago signs in again, and comes back to a page.
+// ops runs a page for operators who hold a permission. An operator whose sign-in is too old signs in again and returns to the page at back.
 func (c *Console) ops(need access.Permission, back string, page func(v *visit, held []access.Permission) error) func(v *visit) error {
 	return func(v *visit) error {
 		held, err := c.Operators.Holds(v.R.Context(), v.Caller, need)
@@ -54,8 +54,8 @@ func (c *Console) ops(need access.Permission, back string, page func(v *visit, h
 type opsState struct {
 	operator.State
 	Services []api.ServiceHealth
-	Backup   *continuous.Status // nil if the server makes none
-	Good     bool               // the backup is
+	Backup   *continuous.Status // nil if the server makes no backup
+	Good     bool               // the backup is healthy
 	Embedded bool
 }
 
@@ -104,7 +104,7 @@ func (c *Console) opsOrganizations(v *visit, _ []access.Permission) error {
 	return v.show("ops_organizations", "Organizations", data)
 }
 
-// opsUsersPage is what was looked for, and who was found.
+// opsUsersPage contains the search text and the users found.
 type opsUsersPage struct {
 	Text   string
 	Rows   []operator.User
@@ -138,7 +138,7 @@ func (c *Console) opsReset(v *visit, _ []access.Permission) error {
 	return v.opsDone(done, "A link was mailed to the user.", "/ops/users?q="+id)
 }
 
-// opsDone tells whether something was done or waits for another operator.
+// opsDone shows whether an action was done or waits for another operator.
 func (v *visit) opsDone(done operator.Outcome, text, path string) error {
 	if done.RequestID != "" {
 		return v.done("Another operator has to confirm this.", "/ops/requests")
@@ -157,10 +157,10 @@ func (c *Console) opsAppoint(v *visit, held []access.Permission) error {
 	return v.opsDone(done, "The approver is appointed.", "/ops/requests")
 }
 
-// opsRequestsPage is what waits for another operator.
+// opsRequestsPage lists the requests that wait for another operator.
 type opsRequestsPage struct {
 	Rows                     []api.OpsRequest
-	WorkspaceID, Email, Role string // of an approver, as typed
+	WorkspaceID, Email, Role string // typed values for an approver
 	held                     []access.Permission
 }
 

@@ -41,26 +41,26 @@ type organizationPage struct {
 	Workspace    namedForm
 	Owner        bool            // the visitor owns the organization
 	Siblings     []api.Workspace // the visitor's workspaces in the organization
-	ID           string          // of the organization
-	Demands      bool            // the organization demands a second factor
-	MayDemand    bool            // the visitor has shown theirs
-	Retention    int64           // after how many days the audit log is erased, 0 for never
-	Days         string          // the same in its field, where it may be what was typed
+	ID           string          // id of the organization
+	Demands      bool            // the organization requires a second factor
+	MayDemand    bool            // the visitor has used a second factor
+	Retention    int64           // days after which the audit log is erased, 0 for never
+	Days         string          // the same in its field, or the typed value
 	Owners       []api.User
-	Suspended    []api.SuspendedOwner // who came through a compromised API key
-	Candidates   []api.Member         // who can become an owner, of those whom the visitor sees
+	Suspended    []api.SuspendedOwner // owners who came through a compromised API key
+	Candidates   []api.Member         // visible members who can become an owner
 	Policy       policyForm
 }
 
-// policyForm is how the workspace guards where money goes.
+// policyForm is how the workspace protects changes of receiving methods.
 type policyForm struct {
 	api.ReceivingPolicy
-	Typed string // the hours in their field, empty as long as nobody has decided
-	// TypedDemand are the hours for which the demand outlives the last second person.
+	Typed string // the hours in their field, empty if not set
+	// TypedDemand is the number of hours that the demand outlives the last second person.
 	TypedDemand string
 }
 
-// namedForm is a form for a name and a slug, and in a workspace for what becomes of doubles.
+// namedForm is a form for a name and a slug, and in a workspace for the handling of duplicates.
 type namedForm struct{ Name, Slug, OnDuplicate string }
 
 func (c *Console) organizationPage(v *visit) error {
@@ -98,7 +98,7 @@ func (v *visit) organizationData() (organizationPage, error) {
 		if hours := data.Policy.SecondPersonHours; hours != nil {
 			data.Policy.TypedDemand = strconv.FormatInt(*hours, 10)
 		}
-		if hours := data.Policy.ReceivingCoolingHours; hours != nil { // else saving the form would decide what nobody has
+		if hours := data.Policy.ReceivingCoolingHours; hours != nil { // otherwise saving the form would set an unset value
 			data.Policy.Typed = strconv.FormatInt(*hours, 10)
 		}
 	}
@@ -148,7 +148,7 @@ func (v *visit) ownerSuspension() organization.SuspensionInput {
 	return organization.SuspensionInput{ID: v.workspace.OrganizationID, SuspensionID: v.R.PathValue("id")}
 }
 
-// doneWithOwners shows the organization again, with what is wrong.
+// doneWithOwners shows the organization again, with the problems of a form.
 func (v *visit) doneWithOwners(err error, text string) error {
 	if err == nil {
 		return v.done(text, v.path("organization"))
@@ -164,8 +164,7 @@ func (v *visit) doneWithOwners(err error, text string) error {
 	return v.showAgain(status, "organization", "Organization", p, data)
 }
 
-// owns says whether the visitor may change an organization. It only decides what the
-// page offers; the service checks again.
+// owns reports whether the visitor may change an organization. It only decides what the page offers. The service checks again.
 func (v *visit) owns(organizationID string) bool {
 	return v.console.Authority.RequireInOrganization(v.R.Context(), v.Caller.Actor, organizationID, access.OrgSettingsWrite) == nil
 }
@@ -231,8 +230,8 @@ func (c *Console) updateWorkspace(v *visit) error {
 	return v.done("Workspace saved.", v.path("organization"))
 }
 
-// showOrganization shows the page again, with what was typed into one of its two
-// forms and the problems of that form. The prefix tells the forms' fields apart.
+// showOrganization shows the page again, with the typed values and the problems of one of its two forms. The prefix distinguishes the
+// forms' fields.
 func (v *visit) showOrganization(err error, prefix string, which func(*organizationPage) *namedForm) error {
 	p, status, ok := slugProblems(err)
 	if !ok {
@@ -246,8 +245,7 @@ func (v *visit) showOrganization(err error, prefix string, which func(*organizat
 	return v.showAgain(status, "organization", "Organization", p.prefixed(prefix), data)
 }
 
-// slugProblems is formProblems for a form with a name and a slug. A slug that is taken
-// is a problem of its field.
+// slugProblems is formProblems for a form with a name and a slug. A taken slug is a problem of its field.
 func slugProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
 	if errors.As(err, &f) && f.Code == fault.SlugTaken {

@@ -12,7 +12,7 @@ import (
 
 // leaverPage is the form that asks who leaves, and the checklist of a person.
 type leaverPage struct {
-	Email string // that was typed
+	Email string // as typed
 	*api.Leaver
 }
 
@@ -51,7 +51,7 @@ func (v *visit) leaverInput(email string, dryRun bool) leaver.RemoveInput {
 	return leaver.RemoveInput{ID: v.workspace.OrganizationID, LeaverRemove: api.LeaverRemove{Email: &email, DryRun: dryRun}}
 }
 
-// showLeaver shows the form again, with what is wrong.
+// showLeaver shows the form again, with its problems.
 func (v *visit) showLeaver(err error, email string) error {
 	p, status, ok := notFoundProblem(err, "email", "No one with this address is in the organization.")
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"bursar/internal/workspace"
 )
 
-// newWorkspacePage creates a workspace. Somebody who is in none is sent here.
+// newWorkspacePage creates a workspace. A visitor without workspaces is redirected to it.
 type newWorkspacePage struct {
 	Owned        []api.Organization
 	Homeless     bool   // the visitor is in no workspace
@@ -72,8 +72,8 @@ func (c *Console) createWorkspace(v *visit) error {
 	return v.done(`Workspace "`+made.Name+`" created.`, workspacePath(made.ID))
 }
 
-// showNewWorkspace shows the form again. nameField is the form's field for what the
-// service calls the name: of the organization or of the workspace.
+// showNewWorkspace shows the form again. nameField is the form's field for the service's field name: that of the organization or of the
+// workspace.
 func (v *visit) showNewWorkspace(err error, organizationID, nameField string) error {
 	p, status, ok := formProblems(err, "name")
 	if !ok {

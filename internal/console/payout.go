@@ -33,25 +33,25 @@ func (c *Console) payoutRoutes() []Route {
 	}
 }
 
-// payoutView is a payout as pages show it.
+// payoutView is a payout, for display.
 type payoutView struct {
 	api.Payout
 	Account string // the name of the account that pays
 	Rail    string // for people, such as InstaPay
-	Later   bool   // it waits for its time
+	Later   bool   // waits for its scheduled time
 }
 
 func (v *visit) payoutView(p api.Payout, accounts map[string]api.Account) payoutView {
 	return payoutView{Payout: p, Account: accounts[p.SourceAccountID].Name, Rail: v.railTitle(p.SettlementRail, p.Mode), Later: p.SendAt > v.console.endpoints.DB.Now()}
 }
 
-// Amount is how much is paid, for people.
+// Amount returns the amount for display.
 func (p payoutView) Amount() string { return api.FormatAmount(p.AmountCents, p.Currency) }
 
-// Sandbox says that no real money moves.
+// Sandbox reports whether no real money moves.
 func (p payoutView) Sandbox() bool { return p.Mode == api.ModeSandbox }
 
-// State is what the payout is, for people.
+// State returns the state of the payout in words.
 func (p payoutView) State() string {
 	switch {
 	case p.Attention != "":
@@ -68,7 +68,7 @@ func (p payoutView) State() string {
 	return payoutState(p.Status)
 }
 
-// Kind is the style of the badge that shows the state.
+// Kind returns the style of the state's badge.
 func (p payoutView) Kind() string {
 	switch {
 	case p.Attention != "" || p.Status == api.PayoutFailed:
@@ -83,12 +83,12 @@ func (p payoutView) Kind() string {
 	return ""
 }
 
-// Moving says that the payout is about to become something else, without anybody doing anything.
+// Moving reports whether the payout is about to change without anyone's action.
 func (p payoutView) Moving() bool {
 	return p.Attention == "" && !p.SendingStopped && (p.Status == api.PayoutProcessing || p.Status == api.PayoutPending && !p.Later)
 }
 
-// payoutState is a state that payouts are in, for people. Of one payout more is known: see State.
+// payoutState returns a state of payouts in words. State is more precise for a single payout.
 func payoutState(status string) string {
 	switch status {
 	case api.PayoutInitiated:
@@ -105,7 +105,7 @@ func payoutState(status string) string {
 	return capitalized(status)
 }
 
-// attentionText says why a person has to look at a payout.
+// attentionText returns why a person has to look at a payout.
 func attentionText(why string) string {
 	switch why {
 	case payout.OutcomeUnknown:
@@ -118,10 +118,10 @@ func attentionText(why string) string {
 	return capitalized(why)
 }
 
-// How says which rail carries the payout, and why it is that one.
+// How returns the rail of the payout, and why it was chosen.
 func (p payoutView) How() string { return railWhy(p.Rail, p.RailReason) }
 
-// railWhy is a rail for people with why it was chosen, which may begin with its name.
+// railWhy returns the display name of a rail with the reason for it. The reason may begin with the name.
 func railWhy(title, why string) string {
 	if why == "" || strings.HasPrefix(why, title) {
 		return title + strings.TrimPrefix(why, title)
@@ -129,7 +129,7 @@ func railWhy(title, why string) string {
 	return title + ": " + why
 }
 
-// railTitle is the name of a rail for people.
+// railTitle returns the display name of a rail.
 func (v *visit) railTitle(name, mode string) string {
 	if r := v.console.Rails.Named(name, mode == api.ModeSandbox); r != nil {
 		return r.Title
@@ -137,7 +137,7 @@ func (v *visit) railTitle(name, mode string) string {
 	return name
 }
 
-// payoutFilters are the query parameters that filter the list of payouts.
+// payoutFilters returns the query parameters that filter the list of payouts.
 func payoutFilters() []string { return []string{"q", "status", "account", "rail", "payee", "batch"} }
 
 // payoutsPage is the list of payouts.
@@ -149,7 +149,7 @@ type payoutsPage struct {
 	Pages                   pageLinks
 	Stops                   []stopView
 	StopModes               []choice
-	StopReason              string // that was typed
+	StopReason              string // as typed
 }
 
 func (c *Console) payoutsPage(v *visit) error {
@@ -166,7 +166,7 @@ func (c *Console) payoutsPage(v *visit) error {
 	return v.show("payouts", "Payouts", data)
 }
 
-// payoutList reads the payouts that the filters in the URL choose.
+// payoutList reads the payouts that the filters in the URL select.
 func (v *visit) payoutList() (payoutsPage, error) {
 	c, query := v.console, v.filters(payoutFilters()...)
 	accounts, err := v.accounts()
@@ -196,7 +196,7 @@ func (v *visit) payoutList() (payoutsPage, error) {
 	return data, err
 }
 
-// railChoices lists the rails by name. One that exists for the sandbox and for real money is one.
+// railChoices lists the rails by name. A rail that exists for the sandbox and for real money is listed once.
 func (c *Console) railChoices(chosen string) (list []choice) {
 	for _, r := range c.Rails.All() {
 		if !slices.ContainsFunc(list, func(one choice) bool { return one.Value == r.Name }) {
@@ -206,33 +206,33 @@ func (c *Console) railChoices(chosen string) (list []choice) {
 	return list
 }
 
-// payoutPage is the page of a payout, and what was typed into its forms.
+// payoutPage is the page of a payout, with the typed values of its forms.
 type payoutPage struct {
 	payoutView
 	Clear        bool   // the account number is not masked
-	NotApproved  string // why nobody approved it
+	NotApproved  string // why it was not approved
 	Approval     *api.Approval
 	OfBatch      bool // the approval is for a whole batch
 	MayReject    bool
 	Verification string
 	Reason       string
 	As, Evidence string // of a resolution
-	HeldBy       string // what holds it, in a sentence
+	HeldBy       string // why it is held, in a sentence
 	Mine         bool   // the visitor has requested it
 	Steps        []homeRow
 	Attempts     []attemptView
-	Stops        []stopView // of its mode
+	Stops        []stopView // stops of its mode
 }
 
-// MayCancel says that the payout was not handed to its rail.
+// MayCancel reports whether the payout was not handed to its rail.
 func (p payoutPage) MayCancel() bool {
 	return p.Status == api.PayoutDraft || p.Status == api.PayoutInitiated || p.Status == api.PayoutPending
 }
 
-// attemptView is an attempt to send a payout, for people.
+// attemptView is an attempt to send a payout, for display.
 type attemptView struct{ api.PayoutAttempt }
 
-// What says what became of the attempt.
+// What returns the result of the attempt in words.
 func (a attemptView) What() string {
 	switch a.Resolved {
 	case api.ResolvePaid:
@@ -255,10 +255,10 @@ func (a attemptView) What() string {
 	return "Being sent"
 }
 
-// Why is the rail's own code and words.
+// Why returns the rail's own code and message.
 func (a attemptView) Why() string { return strings.TrimSpace(a.Reason + " " + a.Message) }
 
-// payout reads the payout named in the URL. One of another workspace is not found.
+// payout reads the payout named in the URL. A payout of another workspace is not found.
 func (v *visit) payout(reveal bool) (payoutPage, error) {
 	c := v.console
 	in := payout.GetInput{ID: v.R.PathValue("id")}
@@ -374,7 +374,7 @@ func (c *Console) resolvePayout(v *visit) error {
 	return v.payoutStep(err, "Resolved.")
 }
 
-// askedText says how a payout goes on that somebody has asked for.
+// askedText returns the next step of a requested payout.
 func askedText(p api.Payout) string {
 	if p.Status == api.PayoutInitiated {
 		return "Asked for. " + sentence(p.ApprovalReason)
@@ -382,7 +382,7 @@ func askedText(p api.Payout) string {
 	return "On its way. " + sentence(p.ApprovalReason)
 }
 
-// payoutStep leads back to the payout, or shows it again with what is wrong.
+// payoutStep redirects to the payout, or shows it again with the problems of a form.
 func (v *visit) payoutStep(err error, text string) error {
 	if err == nil {
 		return v.done(text, v.path("payouts", v.R.PathValue("id")))

@@ -11,10 +11,10 @@ import (
 	"bursar/internal/payout"
 )
 
-// failureView is why a payout was not paid, or came back, for people.
+// failureView is why a payout was not paid, or was returned, for display.
 type failureView struct{ api.PayoutFailure }
 
-// Words say what is wrong.
+// Words returns what is wrong.
 func (f failureView) Words() string {
 	switch fault.Code(f.Code) {
 	case fault.InvalidAccount:
@@ -40,7 +40,7 @@ func (f failureView) Words() string {
 	return "The bank refused it"
 }
 
-// Codes are the code of the contract, and the rail's own code and words.
+// Codes returns the code of the API, and the rail's own code and message.
 func (f failureView) Codes() string {
 	text := f.Code
 	if f.Reason != "" {
@@ -52,7 +52,7 @@ func (f failureView) Codes() string {
 	return text
 }
 
-// Next says what somebody can do about it.
+// Next returns what a person can do about it.
 func (f failureView) Next() string {
 	switch fault.Code(f.Code) {
 	case fault.InvalidAccount, fault.AccountClosed, fault.InvalidInstitution:
@@ -67,7 +67,7 @@ func (f failureView) Next() string {
 	return "Ask the bank before you retry."
 }
 
-// Why is the failure for people, nil if there is none.
+// Why returns the failure for display, or nil.
 func (p payoutView) Why() *failureView {
 	if p.Failure == nil {
 		return nil
@@ -75,8 +75,7 @@ func (p payoutView) Why() *failureView {
 	return &failureView{*p.Failure}
 }
 
-// notApproved says who has rejected a payout that was cancelled, or why else nobody approved it; it
-// is empty if it was cancelled for another reason.
+// notApproved returns who rejected a cancelled payout, or why else it was not approved. It is empty if it was cancelled for another reason.
 func (v *visit) notApproved(p api.Payout) (string, error) {
 	if p.Status != api.PayoutCancelled || p.ApprovalID == "" {
 		return "", nil
@@ -100,13 +99,13 @@ func (v *visit) notApproved(p api.Payout) (string, error) {
 	return "", nil
 }
 
-// receiptView is a receipt for people.
+// receiptView is a receipt, for display.
 type receiptView struct {
 	api.PayoutReceipt
 	Rail string
 }
 
-// Amount is how much was paid, for people.
+// Amount returns the amount for display.
 func (r receiptView) Amount() string { return api.FormatAmount(r.AmountCents, r.Currency) }
 
 func (c *Console) receiptPage(v *visit) error {

@@ -30,7 +30,7 @@ func (c *Console) manyRoutes() []Route {
 	}
 }
 
-// manyForm is what pays many: a file, or amounts for the payees of a tag.
+// manyForm is the form for many payments: a file, or amounts for the payees of a tag.
 type manyForm struct {
 	Accounts             []accountView
 	Tags                 []api.Tag
@@ -39,15 +39,15 @@ type manyForm struct {
 	Payees               []manyPayee
 
 	Review  []manyLine
-	Lines   string // the payments that nothing speaks against as CSV, which the review carries on
+	Lines   string // the valid payments as CSV, which the review passes on
 	Batch   api.PayoutBatch
 	Faulty  int
-	Total   int64       // of all lines that can be read and were not paid before
+	Total   int64       // sum of the readable lines that were not sent before
 	Existed int         // lines that were sent before
 	Earlier *api.Payout // the first of those, if the visitor may see it
 }
 
-// Repeated says that all of it was sent before, so that there is nothing to do.
+// Repeated reports whether all lines were sent before, so that there is nothing to do.
 func (f manyForm) Repeated() bool { return f.Existed > 0 && f.Existed == len(f.Review) }
 
 // manyPayee is a payee of a tag.
@@ -55,10 +55,10 @@ type manyPayee struct {
 	ID, Label, Method, Where, Amount string
 }
 
-// New is how many payments were not sent before.
+// New returns the number of payments that were not sent before.
 func (f manyForm) New() int { return len(f.Review) - f.Existed }
 
-// Source is the account that pays.
+// Source returns the account that pays.
 func (f manyForm) Source() (a accountView) {
 	for _, one := range f.Accounts {
 		if one.ID == f.Account {
@@ -68,10 +68,10 @@ func (f manyForm) Source() (a accountView) {
 	return a
 }
 
-// Sum is the total of all lines, for people.
+// Sum returns the total of all lines, for display.
 func (f manyForm) Sum() string { return api.FormatAmount(f.Total, f.Source().Currency) }
 
-// Missing is what the account has less than all lines take, for people; it is empty if it has enough.
+// Missing returns the amount that the account lacks for all lines, for display. It is empty if the account has enough.
 func (f manyForm) Missing() string {
 	if missing := f.Total - f.Source().AvailableBalance; missing > 0 {
 		return api.FormatAmount(missing, f.Source().Currency)
@@ -79,7 +79,7 @@ func (f manyForm) Missing() string {
 	return ""
 }
 
-// maxManyFile is how large a file of payments can be: with it in its form the review is still a form.
+// maxManyFile is the maximum size of a file of payments. The review includes the file in its form, which has its own limit.
 const maxManyFile = 512 << 10
 
 func (v *visit) manyForm() (manyForm, error) {
@@ -118,7 +118,7 @@ func (c *Console) manyPage(v *visit) error {
 	return v.show("payouts_many", "Pay many", f)
 }
 
-// payeesOf lists the active payees of a tag, with where each is paid by default.
+// payeesOf lists the active payees of a tag, with their default receiving methods.
 func (v *visit) payeesOf(tag string) (list []manyPayee, err error) {
 	in := directory.ListInput{WorkspaceID: v.workspace.ID, Tag: &tag, Status: new(api.StatusActive), Sort: new("label"), PageParams: web.PageParams{Limit: new("100")}}
 	for len(list) < api.MaxBatch {
@@ -152,7 +152,7 @@ func (v *visit) payeesOf(tag string) (list []manyPayee, err error) {
 	return list[:min(len(list), api.MaxBatch)], nil
 }
 
-// uploadMany reads a file of payments and shows what would become of each.
+// uploadMany reads a file of payments and shows the dry-run result of each.
 func (c *Console) uploadMany(v *visit) error {
 	f, err := v.manyForm()
 	if err != nil {
@@ -196,7 +196,7 @@ func first(values []string) string {
 	return values[0]
 }
 
-// payMany reviews payments, or makes them when the person has looked at that.
+// payMany shows the review of payments, and makes them after the person has seen it.
 func (c *Console) payMany(v *visit) error {
 	f, err := v.manyForm()
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *Console) payMany(v *visit) error {
 	return v.reviewMany(f, problems{})
 }
 
-// typedLines are the amounts that were typed for the payees of a tag, as a file; empty without any.
+// typedLines returns the typed amounts for the payees of a tag as a file. It is empty if there are none.
 func (v *visit) typedLines() string {
 	var list []manyLine
 	methods, amounts, labels := v.form["method"], v.form["amount"], v.form["payee"]
@@ -233,7 +233,7 @@ func (v *visit) typedLines() string {
 	return linesOf(list)
 }
 
-// reviewMany shows what would become of each payment, with everything that speaks against it.
+// reviewMany shows the dry-run result of each payment, with all its problems.
 func (v *visit) reviewMany(f manyForm, p problems) error {
 	if err := v.rehearseMany(&f); err != nil {
 		return v.manyAgain(err, f)
@@ -245,8 +245,8 @@ func (v *visit) reviewMany(f manyForm, p problems) error {
 	return v.showAgain(status, "payouts_many_review", "Pay many", p, f)
 }
 
-// rehearseMany asks the service about the lines that can be read. Only lines that nothing speaks
-// against are carried on: what was wrong with another in the file could not be seen any more.
+// rehearseMany runs a dry run of the readable lines. Only valid lines are passed on, because the errors of others would no longer be
+// visible.
 func (v *visit) rehearseMany(f *manyForm) error {
 	if f.Source().ID == "" {
 		return fault.Invalid("account", "must be chosen")
@@ -303,8 +303,7 @@ func (f manyForm) batch(dry bool) payout.BatchInput {
 		Atomic: !dry, DryRun: dry}}
 }
 
-// spread writes what is wrong with the form of single payments to their lines. Any other error comes
-// back.
+// spread adds the problems of single payments to their lines. It returns any other error.
 func (f *manyForm) spread(err error, at []int) error {
 	var wrong *fault.Fault
 	if !errors.As(err, &wrong) {
@@ -326,7 +325,7 @@ func (f *manyForm) spread(err error, at []int) error {
 	return nil
 }
 
-// sendMany makes all payouts, or none.
+// sendMany creates all payouts, or none.
 func (v *visit) sendMany(f manyForm) error {
 	in := f.batch(false)
 	for _, line := range f.Review {
@@ -340,13 +339,13 @@ func (v *visit) sendMany(f manyForm) error {
 	case err != nil:
 		return err
 	case made.Of.ID == "":
-		return v.reviewMany(f, problems{}) // which says that all of them were there
+		return v.reviewMany(f, problems{}) // shows that all of them exist
 	}
 	text := "Asked for " + strconv.FormatInt(made.Of.Payouts, 10) + " " + nounFor(int(made.Of.Payouts), "payout", "payouts") + ". " + sentence(made.Of.ApprovalReason)
 	return v.done(text, v.path("payouts", "batches", made.Of.ID))
 }
 
-// manyAgain shows the first page again with what is wrong.
+// manyAgain shows the first page again with its problems.
 func (v *visit) manyAgain(err error, f manyForm) error {
 	p, status, ok := formProblems(err, "file", "account", "description")
 	if !ok {
@@ -370,7 +369,7 @@ type batchPage struct {
 	Pages   pageLinks
 }
 
-// Total is the sum for people.
+// Total returns the sum for display.
 func (b batchPage) Total() string { return api.FormatAmount(b.TotalCents, b.Currency) }
 
 func (c *Console) batchPage(v *visit) error {

@@ -22,27 +22,27 @@ import (
 // manyLine is one payment of many.
 type manyLine struct {
 	api.PayoutTerms
-	cells        map[string]string // as the file has them
+	cells        map[string]string // as in the file
 	Number       int               // in the file
 	Payee, Where string
-	Money        string // the amount for people, or what was typed
-	Fault        string // everything that speaks against it
+	Money        string // the amount for display, or as typed
+	Fault        string // all problems of the line
 	Rail         string
 	ExpectedAt   int64
-	Earlier      string // the payout that the line has become before, which is not made again
-	State        string // what has become of that, for people
+	Earlier      string // the existing payout of the line, which is not created again
+	State        string // its state in words
 }
 
 func (l *manyLine) refuse(text string) { l.Fault = strings.TrimSpace(l.Fault + " " + sentence(text)) }
 
-// parsePayments reads a file of payments. What is wrong with a line stands in the line.
+// parsePayments parses a file of payments. The problems of a line are in the line.
 func parsePayments(text, currency string) ([]manyLine, error) {
 	read, err := payfile.Read(strings.NewReader(text))
 	return manyLines(read, err, currency)
 }
 
-// parseUpload reads a file that somebody sends, whose lines have names: the same file again is the
-// same payouts. What is typed for a tag has none, since the same amounts may be paid every month.
+// parseUpload parses an uploaded file and names its lines, so that the same file results in the same payouts. Amounts typed for a tag have
+// no names, because the same amounts may be paid every month.
 func parseUpload(data []byte, source api.Account) ([]manyLine, error) {
 	read, err := payfile.ReadNamed(bytes.NewReader(data), source.Mode)
 	list, err := manyLines(read, err, source.Currency)
@@ -96,7 +96,7 @@ func newManyLine(one payfile.Line, currency string) manyLine {
 	return l
 }
 
-// linesOf writes payments as a file that parsePayments reads.
+// linesOf writes payments as a file for parsePayments.
 func linesOf(list []manyLine) string {
 	var text bytes.Buffer
 	out := spreadsheet.NewWriter(&text, ',', false)
@@ -108,12 +108,11 @@ func linesOf(list []manyLine) string {
 		}
 		_ = out.Write(row...)
 	}
-	_ = out.Flush() // a buffer takes everything
+	_ = out.Flush() // a buffer never fails
 	return text.String()
 }
 
-// findPayees finds the receiving methods of payees that lines name, and writes them into the lines, so
-// that what is sent is what was reviewed.
+// findPayees finds the receiving methods of the payees in lines, and stores them in the lines. So what is sent is what was reviewed.
 func (v *visit) findPayees(list []manyLine) error {
 	known := map[string]api.ReceivingMethod{}
 	for i := range list {
@@ -141,13 +140,12 @@ func (v *visit) findPayees(list []manyLine) error {
 	return nil
 }
 
-// payeeError says why a line does not tell who is paid.
+// payeeError is the error for a line without a clear payee.
 type payeeError struct{ text string }
 
 func (e *payeeError) Error() string { return e.text }
 
-// findPayee finds the default receiving method of PAYEE, or the one of PAYEE/METHOD, as the command
-// line does.
+// findPayee finds the default receiving method of PAYEE, or the method of PAYEE/METHOD, like the command line.
 func (v *visit) findPayee(to string) (m api.ReceivingMethod, err error) {
 	if !v.can(access.DirectoryRead) || !v.can(access.ReceivingRead) {
 		return m, &payeeError{"you may not see the receiving methods of payees"}

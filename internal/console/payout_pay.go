@@ -22,27 +22,27 @@ func (c *Console) payRoutes() []Route {
 type payForm struct {
 	EntryID, Label string
 	SeesMethods    bool
-	Methods        []method // that can be paid
-	Waiting        int      // how many cannot be paid yet
+	Methods        []method // payable methods
+	Waiting        int      // number of methods that are not payable yet
 	Accounts       []accountView
 	Rails          []railOffer
 
 	Method, Account, Amount, Rail, Description, Reference string
 
-	Faults   []string             // everything that speaks against it
-	Review   *api.PayoutRehearsal // what would become of it
-	How      string               // by which rail
+	Faults   []string             // all problems
+	Review   *api.PayoutRehearsal // the dry-run result
+	How      string               // the rail, in words
 	Currency string
 	Cents    int64
 }
 
-// railOffer is a rail to choose, with what it carries and when that arrives.
+// railOffer is a rail to choose, with its amounts and arrival times.
 type railOffer struct {
 	Name, Title, Limits string
-	Send                int64 // when it leaves, 0 for at once
+	Send                int64 // when it sends, 0 for at once
 }
 
-// Chosen is what a choice of the form stands for.
+// Chosen returns the chosen receiving method.
 func (f payForm) Chosen() (m method) {
 	for _, one := range f.Methods {
 		if one.ID == f.Method {
@@ -52,7 +52,7 @@ func (f payForm) Chosen() (m method) {
 	return m
 }
 
-// Source is the account that pays.
+// Source returns the account that pays.
 func (f payForm) Source() (a accountView) {
 	for _, one := range f.Accounts {
 		if one.ID == f.Account {
@@ -62,16 +62,15 @@ func (f payForm) Source() (a accountView) {
 	return a
 }
 
-// Money is the amount for people.
+// Money returns the amount for display.
 func (f payForm) Money() string { return api.FormatAmount(f.Cents, f.Currency) }
 
-// Left is what stays available.
+// Left returns the balance that stays available.
 func (f payForm) Left() string {
 	return api.FormatAmount(f.Source().AvailableBalance-f.Cents, f.Currency)
 }
 
-// railOffers explains the rails: which amounts they carry, and when something arrives that is ready
-// now.
+// railOffers describes the rails: the amounts that they carry, and when a payout submitted now would arrive.
 func (v *visit) railOffers() (list []railOffer) {
 	now := time.UnixMilli(v.console.endpoints.DB.Now())
 	seen := map[string]bool{}
@@ -93,7 +92,7 @@ func (v *visit) railOffers() (list []railOffer) {
 	return list
 }
 
-// payForm reads the payee and what they can be paid from.
+// payForm reads the payee and the accounts to pay from.
 func (v *visit) payForm() (payForm, error) {
 	e, err := v.entry()
 	if err == nil {
@@ -146,7 +145,7 @@ func (c *Console) payPage(v *visit) error {
 	return v.show("payouts_pay", payTitle(f), f)
 }
 
-// pay shows what would become of a payout, and makes it when the person has looked at that.
+// pay shows the dry-run result of a payout, and creates it after the person has reviewed that.
 func (c *Console) pay(v *visit) error {
 	f, err := v.payForm()
 	if err != nil {
@@ -186,7 +185,7 @@ func (c *Console) pay(v *visit) error {
 	return v.show("payouts_review", payTitle(f), f)
 }
 
-// terms are what the form asks for. It reports everything that is wrong with its form at once.
+// terms returns the terms of the form. It reports all problems of the form at once.
 func (f *payForm) terms() (t api.PayoutTerms, err error) {
 	var wrong fault.Violations
 	if f.Method == "" {
@@ -203,7 +202,7 @@ func (f *payForm) terms() (t api.PayoutTerms, err error) {
 		ExternalID: optional(f.Reference)}, wrong.Err()
 }
 
-// payAgain shows the form with what is wrong.
+// payAgain shows the form with its problems.
 func (v *visit) payAgain(err error, f payForm) error {
 	p, status, ok := formProblems(err, "method", "account", "amount", "rail", "description", "reference")
 	if !ok {

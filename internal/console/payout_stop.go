@@ -8,14 +8,14 @@ import (
 	"bursar/internal/payout"
 )
 
-// stopView is a mode in which sending is stopped, as pages show it.
+// stopView is a mode in which sending is stopped, for display.
 type stopView struct {
 	api.PayoutStop
 	Mode  string
 	Waits string // the approval that resuming waits for
 }
 
-// stops returns the modes in which sending is stopped, and the choices of what to stop.
+// stops returns the modes in which sending is stopped, and the modes that can be stopped.
 func (v *visit) stops() (list []stopView, modes []choice, err error) {
 	now, err := read(v, v.console.Payouts.Sending, payout.SendingInput{ID: v.workspace.ID})
 	if now.Live.Stopped {

@@ -27,9 +27,8 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// pages are the templates by the name of their file. A page is shown in the frame
-// app, with the navigation, unless it names the frame plain: a single card. A page is
-// read when it is shown first, so that the server starts sooner.
+// pages are the templates by file name. A page is shown in the frame app, with the navigation, unless it names the frame plain: a single
+// card. A page is parsed when it is first shown, so that the server starts sooner.
 type pages map[string]func() (*template.Template, error)
 
 func loadPages(a assets) (pages, error) {
@@ -61,7 +60,7 @@ func loadPages(a assets) (pages, error) {
 	return all, nil
 }
 
-// view is what a template can use.
+// view contains what a template can use.
 type view struct {
 	Page       string // the template's name, for the navigation
 	Title      string
@@ -73,7 +72,7 @@ type view struct {
 	RequestID  string
 	Data       any
 
-	Invitations int // that the visitor has not answered
+	Invitations int // open invitations of the visitor
 	Waiting     int // approvals in the workspace that the visitor may decide
 
 	held access.Set
@@ -81,20 +80,18 @@ type view struct {
 	now  time.Time
 }
 
-// Can says whether the visitor has a permission in the workspace.
+// Can reports whether the visitor has a permission in the workspace.
 func (v view) Can(permission string) bool { return v.held.Has(access.Permission(permission)) }
 
-// W is an address within the workspace.
+// W returns an address within the workspace.
 func (v view) W(parts ...string) string { return workspacePath(v.Workspace.ID, parts...) }
 
-// IdempotencyKey returns a hidden input with a random key. A form that carries it
-// takes effect once, even if the browser sends it twice.
+// IdempotencyKey returns a hidden input with a random key. A form with that input takes effect once, even if the browser sends it twice.
 func (v view) IdempotencyKey() template.HTML {
 	return template.HTML(`<input type="hidden" name="once" value="` + credential.NewCode(20) + `">`)
 }
 
-// The server writes dates as the script does in the language of the pages, so that a page
-// looks the same before and after the script has run.
+// The server formats dates like the script in the language of the pages. So a page looks the same before and after the script has run.
 const (
 	dayFormat    = "Jan 2"
 	dateFormat   = dayFormat + ", 2006"
@@ -102,8 +99,7 @@ const (
 	secondFormat = dateFormat + ", 3:04:05 PM MST"
 )
 
-// Ago, Short, Full and Date write a time, given in Unix milliseconds, for people. A script
-// rewrites it in the reader's time zone.
+// Ago, Short, Full and Date format a time, given in Unix milliseconds. A script rewrites it in the reader's time zone.
 func (v view) Ago(at int64) template.HTML   { return v.time(at, "ago") }
 func (v view) Short(at int64) template.HTML { return v.time(at, "short") }
 func (v view) Full(at int64) template.HTML  { return v.time(at, "full") }
@@ -129,7 +125,7 @@ func (v view) time(at int64, form string) template.HTML {
 		template.HTMLEscapeString(local.Format(secondFormat)+" ("+exact+")"), template.HTMLEscapeString(text)))
 }
 
-// Stamp is a time as plain text, for attributes.
+// Stamp formats a time as plain text, for attributes.
 func (v view) Stamp(at int64) string {
 	return time.UnixMilli(at).In(v.zone).Format(minuteFormat + " MST")
 }
@@ -146,7 +142,7 @@ func ago(d time.Duration, at time.Time) string {
 	return at.Format(dateFormat)
 }
 
-// roughly is a span of time in words.
+// roughly formats a span of time in words.
 func roughly(d time.Duration) string {
 	count := func(n float64, unit string) string {
 		whole := int(math.Ceil(n))
@@ -178,14 +174,13 @@ func functions(a assets) template.FuncMap {
 	}
 }
 
-// breakable lets a line break after the dots and underscores of a name, such as that of
-// a permission, so that it does not break within a word.
+// breakable allows a line break after the dots and underscores of a name, such as that of a permission. So the name does not break within a
+// word.
 func breakable(name string) template.HTML {
 	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>").Replace(template.HTMLEscapeString(name)))
 }
 
-// section says whether a page belongs to a part of the navigation: the page's name
-// begins with it.
+// section reports whether a page belongs to a part of the navigation: the page's name begins with it.
 func section(page, part string) bool { return page == part || strings.HasPrefix(page, part+"_") }
 
 // show renders a page.
@@ -256,7 +251,7 @@ func (v *visit) retryAfter(wait time.Duration) {
 	}
 }
 
-// errorPage tells a person what went wrong.
+// errorPage describes an error to a person.
 type errorPage struct {
 	Status     int
 	Heading    string
@@ -297,19 +292,18 @@ func (v *visit) fail(err error) {
 	}
 }
 
-// keepNavigation lets an error page show the side bar. Under a rate limit or with a
-// failing store it does without, rather than ask the store for more.
+// keepNavigation lets an error page show the side bar. Under a rate limit or with a failing store it shows none, to avoid further reads of
+// the store.
 func (v *visit) keepNavigation(status int) {
 	if v.workspace != nil || v.browser.Actor.ID == "" || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {
 		return
 	}
 	if err := v.enterLast(v.R.Context()); err != nil {
-		v.workspace = nil // the page says the same without a side bar
+		v.workspace = nil // the page has the same text without a side bar
 	}
 }
 
-// WantsPage says whether a request comes from a person's browser, which should get a
-// page instead of JSON.
+// WantsPage reports whether a request comes from a person's browser, which should get a page instead of JSON.
 func WantsPage(r *http.Request) bool {
 	return !strings.HasPrefix(r.URL.Path, "/v") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }

@@ -28,7 +28,7 @@ type rolesPage struct {
 	Defined []roleColumn // the workspace's own roles
 }
 
-// Width is the number of columns of the matrix, including the permission names.
+// Width returns the number of columns of the matrix, including the permission names.
 func (p rolesPage) Width() int { return len(p.Columns) + 1 }
 
 // roleColumn is a role and the number of members who have it.
@@ -38,14 +38,13 @@ type roleColumn struct {
 	Editable bool // the visitor may define roles and has all permissions of this one
 }
 
-// Allows says whether the role has a permission.
+// Allows reports whether the role has a permission.
 func (r roleColumn) Allows(permission string) bool { return slices.Contains(r.Permissions, permission) }
 
-// FirstWord of the name stays on one line with the role's dot; the other words may
-// wrap below.
+// FirstWord returns the first word of the name, which stays on one line with the role's dot. The other words may wrap below.
 func (r roleColumn) FirstWord() string { first, _, _ := strings.Cut(r.Name, " "); return first }
 
-// OtherWords is the rest of the name.
+// OtherWords returns the rest of the name.
 func (r roleColumn) OtherWords() string { _, rest, _ := strings.Cut(r.Name, " "); return rest }
 
 func (c *Console) rolesPage(v *visit) error {
@@ -103,8 +102,7 @@ func ownFirst(roles []api.Role) []api.Role {
 	return append(own, builtIn...)
 }
 
-// canGrant says whether the visitor has all permissions of a role. Nobody can grant
-// permissions that they do not have.
+// canGrant reports whether the visitor has all permissions of a role. A visitor cannot grant permissions that they do not have.
 func (v *visit) canGrant(r api.Role) bool {
 	_, lacks := v.held.Lacks(permissionSet(r.Permissions))
 	return !lacks
@@ -133,7 +131,7 @@ func roleCalled(roles []api.Role, key string) api.Role {
 	return api.Role{Key: key, Name: key}
 }
 
-// roleName is the name of a role, or its key if the visitor may not read roles.
+// roleName returns the name of a role, or its key if the visitor may not read roles.
 func (v *visit) roleName(key string) string {
 	if role, ok := access.BuiltInRole(key); ok {
 		return role.Name

@@ -23,16 +23,15 @@ type rolePage struct {
 	Areas  []permissionArea // the permissions to choose from
 	Chosen []string
 
-	From      string // the key of the role that a new one starts from
+	From      string // the key of the role that a new one is copied from
 	Templates []api.Role
 }
 
-// Has says whether a permission is ticked.
+// Has reports whether a permission is ticked.
 func (p rolePage) Has(permission string) bool { return slices.Contains(p.Chosen, permission) }
 
-// roleForm is the form of a role, or of a new one if the role has no key. It offers
-// the permissions that the visitor can grant and that are of use, besides those that
-// the role has.
+// roleForm returns the form of a role, or of a new one if the role has no key. It offers the role's permissions, and those that the visitor
+// can grant and that have an effect.
 func (v *visit) roleForm(role api.Role) rolePage {
 	return rolePage{
 		New: role.Key == "", Called: role.Name, Key: role.Key, Name: role.Name, Color: cmp.Or(role.Color, "#475467"),
@@ -40,7 +39,7 @@ func (v *visit) roleForm(role api.Role) rolePage {
 	}
 }
 
-// newRoleForm is the form of a new role, with the roles that it can start from.
+// newRoleForm returns the form of a new role, with the roles that it can be copied from.
 func (v *visit) newRoleForm() (rolePage, error) {
 	data := v.roleForm(api.Role{})
 	roles, err := v.roles()
@@ -114,8 +113,7 @@ func (c *Console) createRole(v *visit) error {
 	return c.defineRole(v, data, key)
 }
 
-// otherRole says whether creating a role would overwrite a different one that has
-// the same key. Sending the same form twice is harmless.
+// otherRole reports whether creating a role would overwrite a different one with the same key. Sending the same form twice is harmless.
 func (v *visit) otherRole(key string) bool {
 	role, err := v.definedRole(key)
 	permissions, _ := access.WithNeeds(v.form["permissions"])
@@ -132,8 +130,8 @@ func (c *Console) updateRole(v *visit) error {
 	return c.defineRole(v, v.roleForm(role), key)
 }
 
-// defineRole saves a role. It refuses a role without permissions, and adds those that
-// the chosen ones need: the API accepts such roles, but nobody who clicks wants one.
+// defineRole saves a role. It refuses a role without permissions, which the API accepts but which is a mistake in the form. It adds the
+// permissions that the chosen ones need.
 func (c *Console) defineRole(v *visit, data rolePage, key string) error {
 	permissions, added := access.WithNeeds(v.form["permissions"])
 	if len(permissions) == 0 && v.can(access.RolesWrite) {
@@ -162,7 +160,7 @@ func (c *Console) defineRole(v *visit, data rolePage, key string) error {
 	return v.done(text, v.path("roles"))
 }
 
-// showRole shows the form again with what the person entered.
+// showRole shows the form again with the entered values.
 func (v *visit) showRole(data rolePage, p problems, status int) error {
 	data.Name, data.Color, data.Chosen = v.field("name"), v.field("color"), v.form["permissions"]
 	title := "New role"

@@ -13,14 +13,13 @@ type permissionArea struct {
 	Permissions []permission
 }
 
-// permission is a permission and what it allows, in words.
+// permission is a permission with its description.
 type permission struct {
 	Key  string
 	Text string
 }
 
-// Needs lists the permissions that this one is useless without, separated by spaces.
-// The form's script ticks them along.
+// Needs returns the permissions without which this one is useless, separated by spaces. The form's script ticks them as well.
 func (p permission) Needs() string { return access.Permission(p.Key).Needs().String() }
 
 // areasOf groups the permissions of a set. Permissions without a description come
@@ -47,14 +46,13 @@ func areasOf(set access.Set) []permissionArea {
 	return areas
 }
 
-// allPermissions is every workspace permission: what the admin role has.
+// allPermissions returns every workspace permission, which the admin role has.
 func allPermissions() access.Set {
 	admin, _ := access.BuiltInRole(access.Admin)
 	return admin.Permissions
 }
 
-// usablePermissions are those that something in Bursar asks for. Webhooks do not exist yet, so
-// offering their permissions would only confuse.
+// usablePermissions returns the permissions that Bursar checks. It omits those of webhooks, which do not exist yet.
 func usablePermissions() access.Set {
 	return allPermissions() &^ access.SetOf(access.WebhooksRead, access.WebhooksWrite)
 }

@@ -26,7 +26,7 @@ func (c *Console) ruleRoutes() []Route {
 	}
 }
 
-// guardList is a list of the page that says how a workspace guards its payouts.
+// guardList is a list of rules or limits on the page that protects payouts.
 type guardList struct {
 	Kind   string // rules or limits, as in its path
 	Guards []guardView
@@ -35,13 +35,13 @@ type guardList struct {
 // guardView is a rule or a limit, in a sentence.
 type guardView struct {
 	ID, Text   string
-	ApprovalID string // what its beginning, its end or a change of it waits for
-	Waiting    string // what waits, or why it does not hold, for people
-	Holds      bool   // and does not wait for its own approval
+	ApprovalID string // the approval that its start, its end or a change waits for
+	Waiting    string // what waits, or why it is not in effect, in words
+	Holds      bool   // in effect, and not waiting for its own approval
 	Suspended  bool   // until it is confirmed
 }
 
-// Remove is what removing it is called.
+// Remove returns the label of the button that removes it.
 func (g guardView) Remove() string {
 	if g.Holds || g.ApprovalID == "" {
 		return "Remove"
@@ -49,13 +49,13 @@ func (g guardView) Remove() string {
 	return "Give up"
 }
 
-// guardNames are the names of what rules and limits are about, as far as the visitor may see them.
+// guardNames contains the names of the objects in rules and limits, as far as the visitor may see them.
 type guardNames struct {
 	byID  map[string]string
 	rails map[string]string
 }
 
-// of is the name of something, or its id where the visitor may not see it or it is gone.
+// of returns the name of an object, or its id if the visitor may not see it or it no longer exists.
 func (n guardNames) of(id string) string {
 	if name := n.byID[id]; name != "" {
 		return name
@@ -63,8 +63,7 @@ func (n guardNames) of(id string) string {
 	return id
 }
 
-// guardMoney writes an amount of a rule or a limit. If it is meant in several currencies, it is told as it is
-// stored.
+// guardMoney formats an amount of a rule or a limit. An amount in several currencies is shown as stored.
 func guardMoney(cents int64, currency string) string {
 	if currency == "" {
 		return fmt.Sprintf("%d of the minor unit", cents)
@@ -72,7 +71,7 @@ func guardMoney(cents int64, currency string) string {
 	return api.FormatAmount(cents, currency)
 }
 
-// guardPayouts begins a sentence about the payouts of a mode.
+// guardPayouts returns the start of a sentence about the payouts of a mode.
 func guardPayouts(mode string) string {
 	switch mode {
 	case api.ModeLive:
@@ -83,7 +82,7 @@ func guardPayouts(mode string) string {
 	return "Payouts"
 }
 
-// scope says which payouts something is about.
+// scope describes the payouts that a rule or a limit applies to.
 func (n guardNames) scope(accountID, rail, makerID, entryID string) (text string) {
 	if accountID != "" {
 		text += " from " + n.of(accountID)
@@ -100,7 +99,7 @@ func (n guardNames) scope(accountID, rail, makerID, entryID string) (text string
 	return text
 }
 
-// rule says which payouts a rule is about and what it demands.
+// rule describes a rule: the payouts that it applies to, and its requirements.
 func (n guardNames) rule(u api.ApprovalRule) string {
 	text := guardPayouts(u.Mode)
 	all := text
@@ -135,7 +134,7 @@ func (n guardNames) rule(u api.ApprovalRule) string {
 	return text + "."
 }
 
-// limit says how much a limit allows.
+// limit describes how much a limit allows.
 func (n guardNames) limit(l api.PayoutLimit) string {
 	scope := n.scope(l.AccountID, l.Rail, l.MakerID, l.EntryID)
 	if l.Per == api.LimitPerPayout {
@@ -152,7 +151,7 @@ func (n guardNames) limit(l api.PayoutLimit) string {
 	return text + "."
 }
 
-// eachText says what a limit holds for each of by itself.
+// eachText describes what a limit is counted by.
 func eachText(each string) string {
 	switch each {
 	case api.EachAccount:
@@ -201,7 +200,7 @@ func (v *visit) guardNames(limits []api.PayoutLimit) (guardNames, error) {
 		}
 		e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: l.EntryID})
 		var no *fault.Fault
-		if err != nil && !(errors.As(err, &no) && no.Code == fault.NotFound) { // else it was deleted since
+		if err != nil && !(errors.As(err, &no) && no.Code == fault.NotFound) { // otherwise it was deleted since
 			return n, err
 		}
 		n.byID[l.EntryID] = e.Label
@@ -273,7 +272,7 @@ func (c *Console) removeLimit(v *visit) error {
 	return v.guardRemoved(err, "Limit", gone.ApprovalID)
 }
 
-// guardRemoved leads back to the rules, or shows them again with what is wrong.
+// guardRemoved redirects to the rules, or shows them again with the problems of a form.
 func (v *visit) guardRemoved(err error, what, approvalID string) error {
 	switch {
 	case err == nil && approvalID != "":

@@ -14,20 +14,20 @@ import (
 
 // ruleForm is the form of a new rule.
 type ruleForm struct {
-	Above, UpTo, Approvals         string // what was typed
-	Mode, Sum                      string // which payouts, and whose sum of a day
+	Above, UpTo, Approvals         string // as typed
+	Mode, Sum                      string // which payouts, and whose daily sum
 	KeysMay                        bool
 	Accounts, Rails, Makers, Roles []choice
 }
 
-// guardChoices lists what rules and limits can be about.
+// guardChoices lists the accounts and rails to choose for rules and limits.
 func (v *visit) guardChoices(account, rail string) (accounts, rails []choice, err error) {
 	all, err := v.accounts()
 	all = slices.DeleteFunc(all, func(a api.Account) bool { return a.Status == api.AccountClosed })
 	return accountChoices(all, account), v.console.railChoices(rail), err
 }
 
-// makerChoices lists the members who make payouts, or only the machine clients among them.
+// makerChoices lists the members who create payouts, or only the machine clients among them.
 func (v *visit) makerChoices(machines bool, chosen string) (list []choice, err error) {
 	if !v.can(access.MembersRead) {
 		return nil, nil
@@ -45,7 +45,8 @@ func (v *visit) makerChoices(machines bool, chosen string) (list []choice, err e
 	return list, err
 }
 
-// guardMode is the mode that was chosen. A new rule or limit begins with that of the accounts of the workspace, if they have one.
+// guardMode returns the chosen mode. The default for a new rule or limit is the mode of the workspace's accounts, if they all have the
+// same.
 func (v *visit) guardMode() (mode string, err error) {
 	if mode = v.field("mode"); mode != "" {
 		return mode, nil
@@ -95,8 +96,7 @@ func (c *Console) newRulePage(v *visit) error {
 	return v.show("rules_new", "Add a rule", f)
 }
 
-// guardCurrency is the currency of the account or the rail that is chosen, or of all rails. It is empty
-// if they have several.
+// guardCurrency returns the currency of the chosen account or rail, or of all rails. It is empty if they have several.
 func (v *visit) guardCurrency() (string, error) {
 	accounts, err := v.accounts()
 	if a := accountsByID(accounts)[v.field("account_id")]; a.ID != "" || err != nil {
@@ -114,7 +114,7 @@ func (v *visit) guardCurrency() (string, error) {
 	return all[0], nil
 }
 
-// typedCents reads an amount that may be left out.
+// typedCents parses an optional amount.
 func typedCents(wrong *fault.Violations, field, text, currency string) *int64 {
 	if text == "" {
 		return nil
@@ -176,7 +176,7 @@ func (c *Console) addRule(v *visit) error {
 type limitForm struct {
 	Mode                     string
 	Per, Each, Amount, Count string
-	EntryID, Payee           string // the one payee that it is about
+	EntryID, Payee           string // the payee that it applies to
 	Accounts, Rails, Makers  []choice
 }
 

@@ -17,10 +17,10 @@ func (c *Console) searchRoutes() []Route {
 }
 
 const (
-	// searchShown is how many results of each kind a search shows.
+	// searchShown is the number of search results of each kind.
 	searchShown = 5
 
-	// maxSearch bounds the text that is searched for, in bytes.
+	// maxSearch is the maximum length of the search text, in bytes.
 	maxSearch = 200
 )
 
@@ -28,11 +28,11 @@ const (
 // the same results.
 type searchPage struct {
 	Query  string
-	Groups []searchGroup // without those that found nothing
+	Groups []searchGroup // groups with results
 	Count  int
 }
 
-// searchGroup is the results of one kind.
+// searchGroup contains the results of one kind.
 type searchGroup struct {
 	Name string
 	Hits []searchHit
@@ -74,7 +74,7 @@ func (v *visit) searchPayees(text string) (searchGroup, error) {
 		WorkspaceID: v.workspace.ID, Q: &text, PageParams: web.PageParams{Limit: new(fmt.Sprint(searchShown))},
 	})
 	if wrong(err, "q") {
-		return group, nil // it has more words than the directory searches for
+		return group, nil // more words than a directory search accepts
 	}
 	if err != nil {
 		return group, err
@@ -123,7 +123,7 @@ func (v *visit) searchMembers(text string) (searchGroup, error) {
 	return group, nil
 }
 
-// memberHit leads to the list of members, narrowed to one.
+// memberHit links to the list of members, filtered to one.
 func (v *visit) memberHit(m api.Member) searchHit {
 	label, detail := memberRow{Member: m}.Called(), m.Email
 	if detail == label {
@@ -157,7 +157,7 @@ func (v *visit) searchPages(text string) searchGroup {
 	return group
 }
 
-// destinations are the pages that the visitor may open.
+// destinations returns the pages that the visitor may open.
 func (v *visit) destinations() []searchHit {
 	all := []struct {
 		needs access.Permission

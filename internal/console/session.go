@@ -2,7 +2,7 @@ package console
 
 import "bursar/internal/identity"
 
-// methodName says how somebody signed in.
+// methodName returns a sign-in method in words.
 func methodName(m identity.Method) string {
 	switch m {
 	case identity.ByAPIKey:

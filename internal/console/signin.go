@@ -43,7 +43,7 @@ func (c *Console) signInRoutes() []Route {
 type signInPage struct {
 	Next     string
 	Email    string
-	Again    bool // the visitor is signed in and must confirm that it is them
+	Again    bool // the visitor is signed in and must confirm their identity
 	Passkeys bool
 	Provider string
 	Recovery bool
@@ -55,8 +55,7 @@ func (v *visit) signInData(next, email string) signInPage {
 		Passkeys: in.TakesPasskeys(), Provider: in.ProviderName(), Recovery: in.Recovers()}
 }
 
-// signInFirst sends somebody to the sign-in page, which leads on to next, or back to
-// where they were.
+// signInFirst redirects to the sign-in page, which redirects to next, or back to the requested page.
 func (v *visit) signInFirst(next string) error {
 	if next == "" && v.R.Method == http.MethodGet {
 		next = v.R.URL.RequestURI()
@@ -72,15 +71,13 @@ func (v *visit) signInFirst(next string) error {
 	return v.redirect(path)
 }
 
-// fresh says whether the visitor signed in recently enough to change how they sign in and
-// to make credentials.
+// fresh reports whether the visitor signed in recently enough to change how they sign in and to create credentials.
 func (v *visit) fresh() bool {
 	return access.RequireRecentLogin(v.Caller.Actor, v.console.endpoints.DB.Now()) == nil
 }
 
-// recentForm guards a form that makes a credential. A visitor who signed in too long ago
-// signs in again and comes back to the form, at the path that form returns, with all that
-// was typed.
+// recentForm protects a form that creates a credential. A visitor whose sign-in is too old signs in again and returns to the form, at the
+// path that form returns, with all typed values.
 func (c *Console) recentForm(form func(v *visit) string, page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {
 		switch {
@@ -107,7 +104,7 @@ func (c *Console) signInPage(v *visit) error {
 	return v.show("signin", "Sign in", data)
 }
 
-// signInWrong shows the sign-in page again with what is wrong.
+// signInWrong shows the sign-in page again with its problems.
 func (v *visit) signInWrong(err error, next, email string) error {
 	p, status, ok := formProblems(err)
 	if !ok {
@@ -136,8 +133,7 @@ type halfway struct {
 
 const purposeCode = "code"
 
-// admit begins a session for somebody who has proven who they are, or asks for the
-// second factor first. It returns the path to go to.
+// admit starts a session for a person who has proven their identity, or asks for the second factor first. It returns the next path.
 func (v *visit) admit(proven signin.Proven, next string) (path string, err error) {
 	if proven.NeedsCode {
 		return "/signin/code", keep(v, purposeCode, halfway{proven, inner(next)})
@@ -207,7 +203,7 @@ func (c *Console) askPasskey(v *visit) error {
 	return v.begin(purposePasskeySignIn, ceremony, underway{Next: inner(v.R.URL.Query().Get("next"))})
 }
 
-// begin starts a passkey ceremony: it sends the browser the options.
+// begin starts a passkey ceremony and sends the options to the browser.
 func (v *visit) begin(purpose string, ceremony signin.Ceremony, u underway) error {
 	u.State = ceremony.State
 	if err := keep(v, purpose, u); err != nil {
@@ -218,7 +214,7 @@ func (v *visit) begin(purpose string, ceremony signin.Ceremony, u underway) erro
 
 var errCeremonyOver = fault.New(fault.Validation, "that took too long. Try again")
 
-// ended reads the browser's answer to a passkey ceremony.
+// ended reads the browser's response to a passkey ceremony.
 func (v *visit) ended(purpose string) (underway, []byte, error) {
 	u, ok := kept[underway](v, purpose)
 	if !ok {
@@ -259,7 +255,7 @@ func (v *visit) answer(status int, value any) error {
 	return json.NewEncoder(v.W).Encode(value)
 }
 
-// answerError gives the page's script a message to show.
+// answerError sends the page's script a message to show.
 func (v *visit) answerError(err error) error {
 	f := v.Explain(v.refused(err))
 	text := sentence(f.Message)

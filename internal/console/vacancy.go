@@ -4,12 +4,13 @@ import (
 	"bursar/internal/approval"
 )
 
-// vacancies lists where the last second person has gone, or one person has added an approver, for the visitor's workspace and, for an owner, its organization.
+// vacancies lists where the last second person has left, or one person has added an approver. It covers the visitor's workspace and, for an
+// owner, its organization.
 func (v *visit) vacancies() ([]approval.Vacancy, error) {
 	return v.console.Approvals.Vacancies(v.R.Context(), v.Caller, v.workspace.ID)
 }
 
-// extendSecondPerson extends for how long a workspace of the organization demands a second person.
+// extendSecondPerson extends how long a workspace of the organization requires a second person.
 func (c *Console) extendSecondPerson(v *visit) error {
 	id := v.field("workspace_id")
 	if id == "" {

@@ -20,16 +20,16 @@ import (
 type visit struct {
 	*web.Exchange
 	console *Console
-	action  audit.Action // of the route: what a refusal is audited as
-	form    url.Values   // of a POST
+	action  audit.Action // action of the route, under which a refusal is audited
+	form    url.Values   // form values of a POST
 	zone    *time.Location
 
-	browser    identity.Browser // its session, empty if nobody is signed in
-	workspaces []api.Workspace  // that the visitor is a member of
-	workspace  *api.Workspace   // the current one, nil outside of all
+	browser    identity.Browser // its session, empty if no one is signed in
+	workspaces []api.Workspace  // workspaces of the visitor
+	workspace  *api.Workspace   // the current one, or nil
 	held       access.Set       // the visitor's permissions in it
 
-	invitations int // that the visitor has not answered
+	invitations int // open invitations of the visitor
 	waiting     int // approvals in the workspace that the visitor may decide
 }
 
@@ -40,8 +40,7 @@ var (
 	errForeign = fault.New(fault.Forbidden, "this form was sent from another site")
 )
 
-// open makes an endpoint of a page that needs no sign-in. It still finds out who is
-// signed in.
+// open returns an endpoint of a page that needs no sign-in. It still identifies a signed-in visitor.
 func (c *Console) open(page func(v *visit) error) web.Endpoint {
 	return func(x *web.Exchange) {
 		v := c.visit(x)
@@ -58,8 +57,7 @@ func (c *Console) open(page func(v *visit) error) web.Endpoint {
 	}
 }
 
-// signedIn makes an endpoint of a page that needs a sign-in. Everybody else is sent
-// to the sign-in page, which leads back.
+// signedIn returns an endpoint of a page that needs a sign-in. Other visitors are redirected to the sign-in page, which leads back.
 func (c *Console) signedIn(page func(v *visit) error) web.Endpoint {
 	return c.open(func(v *visit) error {
 		if v.browser.Actor.ID == "" {
@@ -75,7 +73,7 @@ func (c *Console) visit(x *web.Exchange) *visit {
 	return &visit{Exchange: x, console: c, action: audit.AccessDenied, zone: zoneOf(x.R)}
 }
 
-// prepare reads the form and finds out who is signed in.
+// prepare reads the form and identifies the visitor.
 func (v *visit) prepare() error {
 	if path := v.R.URL.Path; !utf8.ValidString(path) || strings.ContainsRune(path, 0) {
 		return errNoPage
@@ -102,8 +100,7 @@ func (v *visit) prepare() error {
 	return v.identify()
 }
 
-// makeStorable replaces what no database column can hold: invalid UTF-8 and NUL. It says
-// whether there was any.
+// makeStorable replaces what no database column can hold: invalid UTF-8 and NUL. It reports whether there was any.
 func makeStorable(values url.Values) (changed bool) {
 	for _, list := range values {
 		for i, text := range list {
@@ -114,8 +111,8 @@ func makeStorable(values url.Values) (changed bool) {
 	return changed
 }
 
-// identify finds out who is signed in. A page that polls in the background says so:
-// it must not keep an idle session alive.
+// identify identifies the signed-in visitor. A page that polls in the background is marked as such, because it must not keep an idle
+// session alive.
 func (v *visit) identify() error {
 	secret := v.cookie(sessionCookie)
 	if secret == "" {
@@ -141,8 +138,8 @@ func read[In, Out any](v *visit, fn web.Func[In, Out], in In) (Out, error) {
 	return web.Call(v.console.endpoints, v.Exchange, fn, in)
 }
 
-// change calls a service method that changes something. The form's token serves as the
-// idempotency key, so a form that is sent twice changes it once.
+// change calls a service method that makes a change. The form's token is the idempotency key, so a form that is sent twice makes the change
+// once.
 func change[In, Out any](v *visit, fn web.Func[In, Out], in In) (Out, error) {
 	token := v.form.Get("once")
 	if token == "" || len(token) > 100 {
@@ -152,16 +149,16 @@ func change[In, Out any](v *visit, fn web.Func[In, Out], in In) (Out, error) {
 	return web.CallOnce(v.console.endpoints, v.Exchange, key, []byte(v.form.Encode()), fn, in)
 }
 
-// refused writes the audit row of a visitor who lacks a permission, under the action
-// that the route names. Every way to show an error goes through it.
+// refused writes the audit row of a visitor who lacks a permission, with the action of the route. Every error that is shown passes through
+// it.
 func (v *visit) refused(err error) error {
 	if v.browser.Actor.ID == "" {
-		return err // a stranger is nobody's member
+		return err // an unknown visitor is not a member
 	}
 	return v.console.endpoints.RecordRefusal(v.Exchange, v.action, err)
 }
 
-// can says whether the visitor may do something in the workspace.
+// can reports whether the visitor has a permission in the workspace.
 func (v *visit) can(p access.Permission) bool { return v.held.Has(p) }
 
 // need refuses a page to a visitor who lacks a permission.
@@ -172,11 +169,10 @@ func (v *visit) need(p access.Permission) error {
 	return fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID})
 }
 
-// field is a value of the form without surrounding space.
+// field returns a value of the form without surrounding space.
 func (v *visit) field(name string) string { return strings.TrimSpace(v.form.Get(name)) }
 
-// optional is the value of an optional parameter: nil, which leaves it out, if the text
-// is empty.
+// optional returns the value of an optional parameter. It is nil, which omits the parameter, if the text is empty.
 func optional(text string) *string {
 	if text == "" {
 		return nil
@@ -190,7 +186,7 @@ func (v *visit) redirect(path string) error {
 	return nil
 }
 
-// path is an address within the workspace.
+// path returns an address within the workspace.
 func (v *visit) path(parts ...string) string { return workspacePath(v.workspace.ID, parts...) }
 
 func workspacePath(id string, parts ...string) string {
@@ -201,7 +197,7 @@ func workspacePath(id string, parts ...string) string {
 	return path
 }
 
-// zoneOf is the time zone that the browser's script told us of, or else UTC.
+// zoneOf returns the time zone that the browser's script reported, or else UTC.
 func zoneOf(r *http.Request) *time.Location {
 	if cookie, err := r.Cookie("tz"); err == nil && cookie.Value != "" && cookie.Value != "Local" && len(cookie.Value) < 64 {
 		if name, err := url.PathUnescape(cookie.Value); err == nil {

@@ -19,9 +19,8 @@ type NewAccount struct {
 	Invited bool
 }
 
-// NormalizeEmail returns an address in the form in which it is stored and compared. Only
-// ASCII has a lower case here: that of Unicode makes one letter of several, such as k of
-// the Kelvin sign, and so one address of two that are different mailboxes.
+// NormalizeEmail returns an address in the form in which it is stored and compared. It lowercases only ASCII. Unicode lowercasing maps
+// several letters to one, such as the Kelvin sign to k, so two different mailboxes would share one address.
 func NormalizeEmail(email string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -175,8 +174,7 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 	return got.ID, got.APIKey, err
 }
 
-// RevokeAnyKey revokes anybody's key on an operator's behalf. The operator has its id
-// or, if the key has leaked, the key itself.
+// RevokeAnyKey revokes any account's key on an operator's behalf. The operator has its id or, if the key has leaked, the key itself.
 func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string) (id string, err error) {
 	return s.revokeAnyKey(ctx, by, idOrSecret, false)
 }
@@ -214,10 +212,9 @@ func (s *Service) revokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 	})
 }
 
-// VerifyEmail records for every organization that an account's address belongs to the
-// person, and completes the account if it was only invited. It returns the organization
-// whose audit log records that and what changed, in words, or "" if nothing did, and field
-// by field.
+// VerifyEmail records for every organization that an account's address belongs to the person. It completes the account if it was only
+// invited. It returns the organization whose audit log records that. It also returns what changed, in words (or "" if nothing did) and
+// field by field.
 func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, changes audit.Changes, err error) {
 	changed, err = markEmailVerified(tx, accountID)
 	if err != nil {
@@ -238,10 +235,9 @@ func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, chang
 	return home, changed, changes, err
 }
 
-// markEmailVerified records that an account's address belongs to the person. If only
-// one organization vouched for the address until now, its own people may have set up
-// the account, so every credential is revoked before others trust it, and the person is
-// asked anew whether they want to be where the account is.
+// markEmailVerified records that an account's address belongs to the person. If only one organization vouched for the address before, its
+// own people may have set up the account. In that case every credential is revoked before others trust it, and the person has to confirm
+// each membership again.
 func markEmailVerified(tx *db.Tx, accountID string) (changed string, err error) {
 	var proof string
 	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, accountID).Scan(&proof)
@@ -273,8 +269,8 @@ func revokeCredentials(tx *db.Tx, accountID string) error {
 	return RevokeSessions(tx, accountID, "")
 }
 
-// RevokeKeys revokes all API keys of an account, which ends the sessions that depend on
-// them. It reports whether there was one that still worked.
+// RevokeKeys revokes all API keys of an account, which ends the sessions that depend on them. It reports whether any of them was still
+// valid.
 func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, err error) {
 	if err := lockKeys(tx, accountID); err != nil {
 		return false, err
@@ -287,8 +283,8 @@ func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, err error) {
 	return revoked, tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
 }
 
-// DeleteFactors removes every way to sign in to an account in a browser, and forgets which
-// browsers its owner uses: some of them may be somebody else's.
+// DeleteFactors removes every way to sign in to an account in a browser. It also deletes the account's known browsers, because some may
+// belong to someone else.
 func DeleteFactors(tx *db.Tx, accountID string) error {
 	for _, statement := range []string{
 		`UPDATE account SET password_hash = NULL WHERE id = $1`,

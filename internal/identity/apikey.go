@@ -20,7 +20,7 @@ import (
 const (
 	apiKeyPrefix = "bk_"
 
-	// maxKeys bounds how many live keys one account can have.
+	// maxKeys is the maximum number of live keys of an account.
 	maxKeys = 100
 )
 
@@ -57,16 +57,16 @@ const SetupKeyName = "first key"
 type NewKey struct {
 	AccountID    string
 	Name         string
-	CreatedAt    int64 // 0 means now
+	CreatedAt    int64 // 0 for now
 	ExpiresAt    int64
 	AllowedCIDRs []string
 	Scope        audit.Scope
-	ParentID     string // the key that it ends with; see dependOn
+	ParentID     string // the key that it ends with: see dependOn
 	RotatedFrom  string // the key that it replaces
-	OneFactor    bool   // it is of no use in organizations that demand a second factor
+	OneFactor    bool   // not accepted by organizations that require a second factor
 }
 
-// InsertKey stores a new API key. Only the answer holds its secret.
+// InsertKey stores a new API key. Only the result contains its secret.
 func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	made := api.NewAPIKey{
 		ID: tx.NewID("key"), Name: k.Name, APIKey: credential.New(apiKeyPrefix),
@@ -83,9 +83,8 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID), k.Scope.String(), k.OneFactor, db.NullText(k.RotatedFrom))
 }
 
-// dependOn makes a new key depend on another one, because whoever holds that one must
-// not gain anything by it: the new key works from no other networks, expires no later
-// and is revoked with it. Without a parent it does nothing.
+// dependOn makes a new key depend on its parent, so that the holder of the parent gains nothing by creating it. The new key is limited to
+// the parent's networks, expires no later, and is revoked with it. Without a parent, dependOn does nothing.
 func (k *NewKey) dependOn(tx *db.Tx, parentID string) error {
 	if parentID == "" {
 		return nil
@@ -118,7 +117,7 @@ func (k *NewKey) dependOn(tx *db.Tx, parentID string) error {
 	return nil
 }
 
-// endBy lets the key expire at a time, if it would not before; 0 is no time.
+// endBy makes the key expire at a time, unless it expires before. 0 is no time.
 func (k *NewKey) endBy(end int64) {
 	if end != 0 && (k.ExpiresAt == 0 || k.ExpiresAt > end) {
 		k.ExpiresAt = end
@@ -134,9 +133,8 @@ func within(networks []string, network string) bool {
 	})
 }
 
-// dependents returns a key and all live keys that end with it. What depends on a key that
-// has ended has ended, too, so an account has at most maxKeys to return: a thief must not
-// make a key hard to revoke by making and revoking thousands with it.
+// dependents returns a key and all live keys that end with it. Keys that depend on an ended key have ended, too, so it returns at most
+// maxKeys. Otherwise a thief could make a key hard to revoke by creating and revoking thousands with it.
 func dependents(tx *db.Tx, keyID string) ([]string, error) {
 	all := []string{keyID}
 	for i := 0; i < len(all); i++ {
@@ -185,19 +183,18 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	})
 }
 
-// tellOfKey tells the caller of a key that is made for them.
+// tellOfKey notifies the caller of a new key of theirs.
 func (s *Service) tellOfKey(tx *db.Tx, by db.Caller, made api.NewAPIKey) error {
 	return s.config.Notices.Tell(tx, by, by.ID, by.Email, mail.KeyCreated, made.Name)
 }
 
-// lockKeys serializes changes of an account's keys. Call it before asking for the
-// time, because it may have to wait.
+// lockKeys serializes changes of an account's keys. Call it before reading the clock, because it may have to wait.
 func lockKeys(tx *db.Tx, accountID string) error {
 	_, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string))
 	return err
 }
 
-// lockKeysOf is lockKeys for a caller who makes a key.
+// lockKeysOf is lockKeys for a caller who creates a key.
 func lockKeysOf(tx *db.Tx, by db.Caller) error {
 	if err := lockKeys(tx, by.ID); err != nil {
 		return err
@@ -205,7 +202,7 @@ func lockKeysOf(tx *db.Tx, by db.Caller) error {
 	return RequireSession(tx, by)
 }
 
-// roomForKey returns an error if the account has as many live keys as it may.
+// roomForKey returns an error if the account has the maximum number of live keys.
 func roomForKey(q db.Q, accountID string, now int64) error {
 	var live int
 	_, err := q.Row(`SELECT count(*) FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
@@ -235,7 +232,7 @@ func keyEvent(action audit.Action, id, description string) audit.Event {
 	return audit.Event{Action: action, ResourceID: id, Description: description}
 }
 
-// keyCreated is the event of a new key. It tells what the key is good for, nothing of its secret.
+// keyCreated is the event of a new key. It describes the scope of the key, without its secret.
 func keyCreated(made api.NewAPIKey, description string) audit.Event {
 	event := keyEvent(audit.KeyCreated, made.ID, description)
 	event.Changes.Add("name", nil, made.Name)
@@ -245,14 +242,14 @@ func keyCreated(made api.NewAPIKey, description string) audit.Event {
 	return event
 }
 
-// keyRevoked is the event of a key that no longer works.
+// keyRevoked is the event of a revoked key.
 func keyRevoked(id, name string) audit.Event {
 	event := keyEvent(audit.KeyRevoked, id, "Revoked API key "+name)
 	event.Changes = revoked()
 	return event
 }
 
-// revoked is what the revocation of a key or of a machine client changes, as the log tells it.
+// revoked is the change, as logged, of a revoked key or machine client.
 func revoked() audit.Changes {
 	var c audit.Changes
 	c.Add("status", statusActive, "revoked")
@@ -281,7 +278,7 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		next, end, err := retireKey(tx, in.ID, by.ID, grace*1000)
-		if err == nil && !next.OneFactor { // the key is good where the caller is not
+		if err == nil && !next.OneFactor { // the key is valid where the caller is not
 			err = access.RequireSecondFactor(by.Actor)
 		}
 		if err == nil {
@@ -306,9 +303,8 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 	})
 }
 
-// limitRotation limits the successor of a key that is rotated in a session which depends on
-// a key, if it does. Such a session can rotate that key and those that depend on it, and
-// the successor expires no later than that key would have.
+// limitRotation limits the successor of a key that is rotated in a session which itself depends on a key. Such a session can rotate that
+// key and those that depend on it. The successor expires no later than the key of the session would have.
 func (k *NewKey) limitRotation(tx *db.Tx, keyOfSession, rotated string, end int64) error {
 	if keyOfSession == "" {
 		return nil

@@ -12,21 +12,20 @@ import (
 	"bursar/internal/fault"
 )
 
-// passed is a machine client whose id and secret were right. They are checked again whenever the
-// epoch of the store changes.
+// passed is a machine client that authenticated with its id and secret. They are checked again whenever the epoch of the store changes.
 type passed struct {
 	actor audit.Actor
-	until int64    // when the API key ends that the secret depends on; 0 is never
+	until int64    // when the API key ends that the secret depends on; 0 for never
 	from  []string // that key's networks
 	noted atomic.Int64
 }
 
-// basicNote is how often the last use of a client that sends its secret with every request is stored.
+// basicNote is the minimum interval between stored last uses of a client that sends its secret with every request.
 const basicNote = time.Minute
 
-// AuthenticateEither is Authenticate that also takes the id and the secret of a machine client, as
-// Authorization: Basic. Such a caller has no session. Only what was right is remembered, by its digest:
-// without that each request reads the store twice more, which makes it several times slower on PostgreSQL.
+// AuthenticateEither is Authenticate that also accepts the id and the secret of a machine client, as Authorization: Basic. Such a caller
+// has no session. Only successes are cached, by their digest. Without the cache each request reads the store twice more, which is several
+// times slower on PostgreSQL.
 func (s *Service) AuthenticateEither(ctx context.Context, by db.Caller, authorization string, admit func() error) (audit.Actor, error) {
 	switch scheme, _, _ := strings.Cut(authorization, " "); {
 	case strings.EqualFold(scheme, "Bearer"):
@@ -57,7 +56,7 @@ func (s *Service) AuthenticateEither(ctx context.Context, by db.Caller, authoriz
 	return known.actor, nil
 }
 
-// noteClient stores that a client is in use. Nobody is refused because that failed.
+// noteClient stores that a client is in use. A failure to do so does not refuse the request.
 func (s *Service) noteClient(ctx context.Context, known *passed) {
 	now, before := s.db.Now(), known.noted.Load()
 	if now < before+basicNote.Milliseconds() || !known.noted.CompareAndSwap(before, now) {

@@ -14,7 +14,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Method says how a session began.
+// Method is how a session began.
 type Method string
 
 const (
@@ -37,7 +37,7 @@ const (
 type WebSession struct {
 	Secret    string
 	ExpiresAt int64
-	Browser   string // the id by which the browser is known from now on
+	Browser   string // the id of the browser for later sign-ins
 }
 
 // browser is the cached state of a browser's session.
@@ -46,21 +46,20 @@ type browser struct {
 	seen  atomic.Int64
 }
 
-// Browser is who is signed in at a browser.
+// Browser is the person signed in at a browser.
 type Browser struct{ Actor audit.Actor }
 
 // WebSignIn is a person who has just signed in at a browser.
 type WebSignIn struct {
 	AccountID    string
 	Method       Method
-	SecondFactor bool   // they showed one
-	Before       string // the secret of the session that the browser had before
-	Browser      string // the id that the browser has from an earlier sign-in
+	SecondFactor bool   // a second factor was used
+	Before       string // the secret of the browser's previous session
+	Browser      string // the id of the browser from an earlier sign-in
 }
 
-// BeginWeb starts a browser's session for a person who has just signed in. It ends the
-// session that the browser had before, so that a cookie planted before the sign-in is
-// worthless (session fixation).
+// BeginWeb starts a browser's session for a person who has just signed in. It ends the browser's previous session, so that a cookie planted
+// before the sign-in is worthless (session fixation).
 func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (WebSession, error) {
 	if in.Before != "" {
 		if old, err := s.Browser(ctx, in.Before, false); err == nil {
@@ -94,15 +93,13 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 	return begun, err
 }
 
-// maxBrowsers bounds how many browsers of a person are known.
+// maxBrowsers is the maximum number of known browsers of a person.
 const maxBrowsers = 20
 
-// knowBrowser remembers that a person uses a browser, and reports whether it is new. The
-// first one is not: nobody has to be told of their first sign-in. The caller must have
-// locked the account.
+// knowBrowser records that a person uses a browser, and reports whether it is new. The first one is not new, because a first sign-in needs
+// no notice. The caller must have locked the account.
 func knowBrowser(tx *db.Tx, accountID, id string) (unknown bool, err error) {
-	// The hash is another for each person, so that the store does not tell who shares
-	// a browser.
+	// The hash differs for each person, so that the store does not reveal who shares a browser.
 	hash := credential.Hash(accountID + " " + id)
 	known, err := tx.Row(`UPDATE known_browser SET seen_at = $3 WHERE account_id = $1 AND hash = $2 RETURNING hash`,
 		accountID, hash, tx.Now()).Scan(new(string))
@@ -142,12 +139,11 @@ func (m Method) words() string {
 	return "with " + string(m)
 }
 
-// seenEvery is how often the last use of a browser's session is stored.
+// seenEvery is the minimum interval between stored last uses of a browser's session.
 const seenEvery = time.Minute
 
-// Browser returns who is signed in with the secret of a browser's session. used means
-// that a person did something, which resets the idle timeout; a page that polls for
-// news does not.
+// Browser returns the person signed in with the secret of a browser's session. used means that the person did something, which resets the
+// idle timeout. A page that polls does not.
 func (s *Service) Browser(ctx context.Context, secret string, used bool) (Browser, error) {
 	if !credential.WellFormed(webSecretPrefix, secret) {
 		return Browser{}, errNotAuthenticated
@@ -195,7 +191,7 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 		if state, err = loadSession(q, id); err != nil {
 			return err
 		}
-		// Another node may have stored a later use.
+		// Another node may have stored a later time.
 		if last := known.seen.Load(); seen > last {
 			known.seen.CompareAndSwap(last, seen)
 		}
@@ -218,7 +214,7 @@ func (s *Service) see(ctx context.Context, sessionID string, now int64) error {
 	return err
 }
 
-// SessionInfo is a session as its owner sees it.
+// SessionInfo is a session as shown to its owner.
 type SessionInfo struct {
 	ID         string
 	Method     Method
@@ -282,8 +278,7 @@ func (s *Service) EndOtherSessions(ctx context.Context, by db.Caller) error {
 	return err
 }
 
-// RevokeSessions ends the sessions of an account, except for one, and cancels approved
-// device logins whose session has not begun yet.
+// RevokeSessions ends the sessions of an account, except for one. It also cancels approved device logins whose session has not begun.
 func RevokeSessions(tx *db.Tx, accountID, but string) error {
 	if err := tx.Exec(`UPDATE device_code SET status = 'denied', finished_at = $2 WHERE account_id = $1 AND status = 'approved'`,
 		accountID, tx.Now()); err != nil {

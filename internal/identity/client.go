@@ -15,8 +15,7 @@ import (
 
 const clientSecretPrefix = "bcs_"
 
-// CreateClient creates a machine client with one role in a workspace, on an operator's
-// behalf. The secret is returned here and never again.
+// CreateClient creates a machine client with one role in a workspace, on an operator's behalf. The secret is returned only here.
 func (s *Service) CreateClient(ctx context.Context, by db.Caller, workspaceID, name, role string) (id, secret string, err error) {
 	return s.CreateLimitedClient(ctx, by, workspaceID, name, role, audit.Scope{})
 }
@@ -76,8 +75,7 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 	})
 }
 
-// RevokeClient disables a machine client for good and ends its sessions, on an
-// operator's behalf.
+// RevokeClient permanently disables a machine client and ends its sessions, on an operator's behalf.
 func (s *Service) RevokeClient(ctx context.Context, by db.Caller, id string) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		name, org, err := revokeClient(tx, id)
@@ -111,12 +109,12 @@ type Clients struct {
 	cursors   *web.Cursors
 }
 
-// NewClients makes the service.
+// NewClients returns the service.
 func NewClients(d *db.DB, a *access.Authority, c *web.Cursors) *Clients {
 	return &Clients{db: d, authority: a, cursors: c}
 }
 
-// ClientsInput asks for the machine clients of a workspace.
+// ClientsInput selects the machine clients of a workspace.
 type ClientsInput struct {
 	WorkspaceID string `path:"id"`
 	web.PageParams
@@ -169,7 +167,7 @@ func clientsOf(q db.Q, workspaceID, after string, take int) ([]api.MachineClient
 	return list, cmp.Or(err, malformed)
 }
 
-// clientScope returns the scope of a machine client, which lies within that of the key that its secret was made with, if it was.
+// clientScope returns the scope of a machine client. If its secret was created with a key, the scope is within that of the key.
 func clientScope(own, ofKey string, byKey bool) (audit.Scope, error) {
 	s, err := audit.ParseScope(own)
 	if err != nil || !byKey {
@@ -187,7 +185,7 @@ type CreateClientInput struct {
 	api.ScopeRequest
 }
 
-// Validate checks the texts without looking at the database.
+// Validate checks the texts without reading the database.
 func (in *CreateClientInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "name", in.Name, 1, 100)
 	web.CheckText(v, "role", in.Role, 1, 48)
@@ -222,7 +220,7 @@ func (c *Clients) Create(ctx context.Context, by db.Caller, in CreateClientInput
 	})
 }
 
-// mayGive returns an error unless the caller may still make clients with some permissions. The members are locked.
+// mayGive returns an error unless the caller may still create clients with the given permissions. The members are locked.
 func mayGive(tx *db.Tx, by db.Caller, workspaceID string, given access.Set) error {
 	held, err := HeldNow(tx, by, workspaceID, access.KeysWrite)
 	if err != nil {
@@ -231,15 +229,14 @@ func mayGive(tx *db.Tx, by db.Caller, workspaceID string, given access.Set) erro
 	return access.RequireToGive(held, given, workspaceID)
 }
 
-// ClientInput names a machine client of a workspace.
+// ClientInput identifies a machine client of a workspace.
 type ClientInput struct {
 	WorkspaceID string `path:"id"`
 	ID          string `path:"clientId"`
 }
 
-// Rotate gives a machine client a new secret. The old secret and the sessions that it
-// began end at once. If the caller's session depends on a key, so does the new secret: it
-// works from the key's networks, and ends with the key.
+// Rotate gives a machine client a new secret. The old secret and its sessions end at once. If the caller's session depends on a key, so
+// does the new secret: it works only from the key's networks, and ends with the key.
 func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api.NewMachineClient, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return api.NewMachineClient{}, err
@@ -247,7 +244,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	if err := access.RequireAdministration(by.Actor, c.db.Now()); err != nil {
 		return api.NewMachineClient{}, err
 	}
-	// Whoever sees the secret can act as the client, so they must hold what it holds.
+	// The new secret lets the caller act as the client, so they must hold all of its permissions.
 	held, err := c.authority.Permissions(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
 	if err != nil {
 		return api.NewMachineClient{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("client"))
@@ -263,7 +260,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 		if err := c.requireInWorkspace(tx, in); err != nil {
 			return next, audit.Event{}, err
 		}
-		held, err := access.HeldBy(tx.Q, in.WorkspaceID, in.ID) // which may have become more
+		held, err := access.HeldBy(tx.Q, in.WorkspaceID, in.ID) // they may have increased
 		if err == nil {
 			err = mayGive(tx, by, in.WorkspaceID, held)
 		}
@@ -292,8 +289,8 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	})
 }
 
-// requireCommonMode returns an error if the scope of the caller and that of a client have no mode in common: with a new secret the
-// client would be good for nothing.
+// requireCommonMode returns an error if the scopes of the caller and of a client have no mode in common. With the new secret the client
+// could do nothing.
 func requireCommonMode(stored string, by audit.Actor) error {
 	scope, err := audit.ParseScope(stored)
 	if both := scope.Within(by.Scope); err == nil && !both.InMode(audit.SandboxMode) && !both.InMode(audit.LiveMode) {
@@ -302,7 +299,7 @@ func requireCommonMode(stored string, by audit.Actor) error {
 	return err
 }
 
-// Revoke disables a machine client for good and ends its sessions.
+// Revoke permanently disables a machine client and ends its sessions.
 func (c *Clients) Revoke(ctx context.Context, by db.Caller, in ClientInput) (struct{}, error) {
 	if err := c.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.KeysWrite); err != nil {
 		return struct{}{}, err
@@ -318,7 +315,7 @@ func (c *Clients) Revoke(ctx context.Context, by db.Caller, in ClientInput) (str
 	})
 }
 
-// noteSecretKey stores with which API key a secret of a machine client was made. It stays when the secret is replaced.
+// noteSecretKey stores the API key with which a secret of a machine client was created. The record stays when the secret is replaced.
 func noteSecretKey(tx *db.Tx, clientID, keyID string) error {
 	if keyID == "" {
 		return nil

@@ -23,7 +23,7 @@ import (
 const (
 	codeLength   = 6
 	codeLifetime = 600 * time.Second
-	// codeMemory is how long a finished code keeps answering with its final status.
+	// codeMemory is how long a finished code still returns its final status.
 	codeMemory   = time.Hour
 	pollInterval = 5
 
@@ -34,10 +34,10 @@ const (
 	codeExpired  = "expired"
 )
 
-// deviceCode is a login that a command line asked for.
+// deviceCode is a login that a command line requested.
 type deviceCode struct {
 	code      string
-	id        string // the audit log names this id, because whoever has the code can pick up the token
+	id        string // used in the audit log, because the code itself gives access to the token
 	intent    string
 	challenge string
 	ip        string
@@ -45,16 +45,15 @@ type deviceCode struct {
 	status    string
 	accountID string
 	keyID     string
-	factor    bool   // whoever approved it had shown a second factor
-	approved  int64  // when
-	networks  string // of the key, if it is bound to some
+	factor    bool   // the approver had used a second factor
+	approved  int64  // time of the approval
+	networks  string // networks of the key, if it is limited to some
 	createdAt int64
 	expiresAt int64
 	finished  int64
 }
 
-// stateAt returns the status at a time. gone means that the code is so old that it
-// answers as if it had never existed.
+// stateAt returns the status at a time. gone means that the code is so old that it is treated as unknown.
 func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 	status = c.status
 	end := c.finished
@@ -67,7 +66,7 @@ func (c deviceCode) stateAt(now int64) (status string, gone bool) {
 	return status, now >= end+codeMemory.Milliseconds()
 }
 
-// NewDeviceCode begins a device login.
+// NewDeviceCode starts a device login.
 func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in DeviceInput) (api.DeviceCode, error) {
 	if err := s.budgets.Spend(ctx, newCodes.Of(limit.Address(by.IP)), newCodesOfNetwork.Of(limit.Network(by.IP))); err != nil {
 		return api.DeviceCode{}, err
@@ -99,7 +98,7 @@ func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in DeviceInpu
 	}, nil
 }
 
-// maxAgent bounds how much of a User-Agent header is stored.
+// maxAgent is the maximum stored length of a User-Agent header.
 const maxAgent = 200
 
 func shorten(text string, most int) string {
@@ -122,8 +121,7 @@ func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 	return c, errors.New("no free device code was found")
 }
 
-// Poll returns the status of a device login. The first poll after approval starts the
-// session and returns its token; no other poll does.
+// Poll returns the status of a device login. The first poll after approval starts the session and returns its token. No other poll does.
 func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.DeviceCodeStatus, error) {
 	c, err := s.seek(ctx, limit.Address(by.IP), in.Code)
 	if err == nil {
@@ -142,9 +140,8 @@ func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.Dev
 	return s.consume(ctx, by, c)
 }
 
-// askedBy reports whether the caller is the one who asked for the code. Without a
-// challenge only the network address can tell: somebody else may have seen the code. If
-// the code was approved with a key, its session begins where those of the key do.
+// askedBy reports whether the caller is the one who requested the code. Without a challenge, only the network address identifies them,
+// because someone else may have seen the code. If the code was approved with a key, its session can begin only in the key's networks.
 func (c deviceCode) askedBy(ip string, verifier *string) bool {
 	if !allowedFrom(strings.Fields(c.networks), ip) {
 		return false
@@ -159,8 +156,7 @@ func (c deviceCode) askedBy(ip string, verifier *string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(c.challenge)) == 1
 }
 
-// seek finds a code and counts failed guesses under guesser. It returns an empty code
-// if there is none, or if it is long over.
+// seek finds a code and counts failed guesses under guesser. It returns an empty code if there is none, or if it finished long ago.
 func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, error) {
 	guess := unknownCodes.Of(guesser)
 	var c deviceCode
@@ -183,9 +179,8 @@ func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, 
 	return c, err
 }
 
-// mayHear decides whether a stranger learns anything about a code. Once the service's
-// budget of wrong guesses is used up, only the address that asked for a code may poll
-// it, so that a refusal does not reveal whether a guess was right.
+// mayHear decides whether an unauthenticated caller may learn the status of a code. Once the service's budget of wrong guesses is used up,
+// only the address that requested a code may poll it. So a refusal does not reveal whether a guess was right.
 func (s *Service) mayHear(ctx context.Context, c deviceCode, ip string) error {
 	if c.code != "" && c.ip == ip {
 		return nil
@@ -236,7 +231,7 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 	return api.DeviceCodeStatus{Status: codeApproved, Token: token}, err
 }
 
-// DeviceLogin is a device code as the person sees it who is asked to approve it.
+// DeviceLogin is a device code as shown to the person who is asked to approve it.
 type DeviceLogin struct {
 	Code      string
 	Intent    string
@@ -265,9 +260,8 @@ func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (Devic
 		Mine: c.accountID == by.ID}, nil
 }
 
-// Approve signs in, as the caller, the command line that shows the code. A session that
-// began with a device code cannot approve another one, or it could prolong itself for
-// ever; nor can a machine client, whose sessions are short.
+// Approve signs in, as the caller, the command line that shows the code. A session that began with a device code cannot approve another
+// one, because it could prolong itself indefinitely. A machine client cannot either, because its sessions are short.
 func (s *Service) Approve(ctx context.Context, by db.Caller, in CodeInput) (api.DeviceDecision, error) {
 	if by.ByDevice || by.Type == audit.Client {
 		return api.DeviceDecision{}, fault.New(fault.Forbidden, "a device login can be approved only in the console or with an API key")
@@ -278,13 +272,13 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in CodeInput) (api.
 	return s.decide(ctx, by, in.Code, codeApproved, audit.DeviceApproved)
 }
 
-// Deny refuses the command line that shows the code.
+// Deny denies the command line that shows the code.
 func (s *Service) Deny(ctx context.Context, by db.Caller, in CodeInput) (api.DeviceDecision, error) {
 	return s.decide(ctx, by, in.Code, codeDenied, audit.DeviceDenied)
 }
 
-// within returns an error if the code was asked for outside of the networks of the key that
-// approves it. Its session would be worth more than the key.
+// within returns an error if the code was requested from outside the networks of the key that approves it. Its session would have wider
+// access than the key.
 func (c deviceCode) within(q db.Q, keyID string) error {
 	var networks string
 	_, err := q.Row(`SELECT allowed_cidrs FROM api_key WHERE id = $1`, keyID).Scan(&networks)
@@ -316,8 +310,8 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 		if status == codeDenied {
 			approved, finished = nil, now
 		}
-		// The new session depends on the same key as the approver's session, so that
-		// revoking the key ends both, and has a second factor if that one has.
+		// The new session depends on the same key as the approver's session, so that revoking the key ends both. It has a second factor if
+		// that session has one.
 		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5, second_factor = $7, approved_at = $8
 			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
 			c.code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor, approved).Scan(new(string))

@@ -12,8 +12,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// How many failed sign-ins and key exchanges the store records, over all networks. Those of an account have a budget of
-// their own, so that strangers who use up theirs hide nothing that an owner has to see.
+// Limits of failed sign-ins and key exchanges that the store records, over all networks. Failures of an account have their own budget, so
+// that strangers who exhaust theirs hide nothing that an owner has to see.
 var (
 	failuresOfStrangers = budget.Kind{Name: "failures recorded, of unknown accounts", Burst: 1000, Every: 30 * time.Second}
 	failuresOfAccount   = budget.Kind{Name: "failures recorded, by account", Burst: 100, Every: time.Minute}
@@ -21,18 +21,18 @@ var (
 
 // Failures records failed sign-ins and key exchanges in the audit log, up to a budget.
 type Failures struct {
-	// Unrecorded counts the failures beyond the budget. They leave nothing in the store.
+	// Unrecorded counts the failures beyond the budget. They are not stored.
 	Unrecorded atomic.Uint64
 
 	db      *db.DB
 	budgets *budget.Budgets
 }
 
-// NewFailures makes a recorder. Without budgets it records every failure.
+// NewFailures returns a recorder. Without budgets it records every failure.
 func NewFailures(d *db.DB, b *budget.Budgets) *Failures { return &Failures{db: d, budgets: b} }
 
-// Record stores a failure of the event's actor, and uses up an attempt of each of the budgets in the same transaction. It
-// returns a fault, and stores nothing, if one of them has no attempt left.
+// Record stores a failure of the event's actor. In the same transaction it uses up an attempt of each of the budgets. If one of them has no
+// attempt left, Record returns a fault and stores nothing.
 func (f *Failures) Record(ctx context.Context, by db.Caller, event audit.Event, attempt ...budget.Use) error {
 	ctx = context.WithoutCancel(ctx)
 	use := failuresOfStrangers.Of("")

@@ -6,9 +6,9 @@ import (
 	"bursar/internal/fault"
 )
 
-// HeldNow returns what the caller may do in a workspace, and an error unless that includes a permission and their session is live. It reads
-// both in the transaction, with the account locked: the caller may have lost access, or been signed out, after the request was authorized,
-// on another node also a moment before. A caller who locks members or other things does that first.
+// HeldNow returns the caller's permissions in a workspace. It returns an error unless they include the needed one and the session is live.
+// It reads both in the transaction, with the account locked, because access may have ended after the request was authorized, also on
+// another node. A caller who locks members or other rows does that first.
 func HeldNow(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission) (held access.Set, err error) {
 	if err := lockKeysOf(tx, by); err != nil {
 		return 0, err

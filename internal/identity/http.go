@@ -9,13 +9,13 @@ import (
 	"bursar/internal/web"
 )
 
-// ExchangeInput carries the credential that is exchanged for a session.
+// ExchangeInput contains the credential that is exchanged for a session.
 type ExchangeInput struct {
 	Authorization string  `header:"Authorization"`
 	Agent         *string `header:"User-Agent"`
 }
 
-// DeviceInput asks for a device code.
+// DeviceInput requests a device code.
 type DeviceInput struct {
 	api.DeviceCodeCreate
 	Agent *string `header:"User-Agent"`
@@ -23,27 +23,27 @@ type DeviceInput struct {
 
 var challengeForm = regexp.MustCompile(`^[A-Za-z0-9_-]{43}$`)
 
-// Validate checks the texts without looking at the database.
+// Validate checks the texts without reading the database.
 func (in *DeviceInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "intent", in.Intent, 0, 64)
 	web.CheckMatch(v, "code_challenge", in.CodeChallenge, challengeForm, "must be the base64url SHA-256 of the verifier, 43 characters")
 }
 
-// PollInput asks how a device login stands.
+// PollInput requests the status of a device login.
 type PollInput struct {
 	Code     string  `path:"code"`
 	Verifier *string `header:"X-Code-Verifier"`
 }
 
-// CodeInput names a device code.
+// CodeInput identifies a device code.
 type CodeInput struct {
 	Code string `path:"code"`
 }
 
-// SessionsInput asks for the sessions of the caller.
+// SessionsInput selects the sessions of the caller.
 type SessionsInput struct{ web.PageParams }
 
-// KeysInput asks for the API keys of the caller.
+// KeysInput selects the API keys of the caller.
 type KeysInput struct{ web.PageParams }
 
 // NewKeyInput describes a new API key.
@@ -51,7 +51,7 @@ type NewKeyInput struct{ api.APIKeyCreate }
 
 const maxCIDRs = 32
 
-// ValidateAt checks the key; whether it expires in the future depends on the time.
+// ValidateAt checks the key. Whether it expires in the future depends on the time.
 func (in *NewKeyInput) ValidateAt(v *fault.Violations, now int64) {
 	web.CheckText(v, "name", in.Name, 1, 100)
 	if in.ExpiresAt != nil && (*in.ExpiresAt <= now || *in.ExpiresAt > web.LastMillisecond) {
@@ -68,12 +68,12 @@ func (in *NewKeyInput) ValidateAt(v *fault.Violations, now int64) {
 	checkScope(v, in.ScopeRequest)
 }
 
-// KeyInput names an API key.
+// KeyInput identifies an API key.
 type KeyInput struct {
 	ID string `path:"id"`
 }
 
-// RotateInput names an API key and says how it is replaced.
+// RotateInput identifies an API key and sets how it is replaced.
 type RotateInput struct {
 	ID string `path:"id"`
 	api.APIKeyRotate

@@ -9,14 +9,14 @@ import (
 	"bursar/internal/db"
 )
 
-// KnownClient is a live machine client that a person made, or whose present secret they were shown.
+// KnownClient is a live machine client that a person created, or whose present secret they were shown.
 type KnownClient struct {
 	api.LeaverClient
-	Shown bool // they know the secret, which still works
+	Shown bool // they know the present secret
 	Made  bool
 }
 
-// ClientsKnownTo lists the live machine clients of an organization's workspaces that a person made or whose secret they know.
+// ClientsKnownTo lists the live machine clients of an organization's workspaces that a person created or whose secret they know.
 func ClientsKnownTo(q db.Q, organizationID, accountID string) (list []KnownClient, err error) {
 	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT id FROM account WHERE secret_seen_by = $1 UNION SELECT id FROM account WHERE made_by = $1 ORDER BY id`, accountID)
@@ -36,8 +36,8 @@ func ClientsKnownTo(q db.Q, organizationID, accountID string) (list []KnownClien
 	return list, err
 }
 
-// EndSecret ends the secret of a machine client and the sessions that began with it: the client gets no further ones until a person
-// rotates it.
+// EndSecret ends the secret of a machine client and the sessions that began with it. The client gets no new session until a person rotates
+// it.
 func EndSecret(tx *db.Tx, by string, c KnownClient) (audit.Event, error) {
 	if err := tx.Exec(`UPDATE account SET secret_hash = NULL WHERE id = $1`, c.ID); err != nil {
 		return audit.Event{}, err
@@ -77,12 +77,12 @@ func KeysWithin(q db.Q, organizationID, accountID string, now int64) (within []a
 	return within, nil
 }
 
-// RevokeFor revokes a key of an account, which an owner of the organization does that all of it is limited to. Invitations that were
-// made with it end with those of the account.
+// RevokeFor revokes a key that is limited to one organization, on behalf of an owner of that organization. Invitations created with the key
+// end with those of the account.
 func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (event audit.Event, revoked bool, err error) {
 	live, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NULL`, k.ID).Scan(new(string))
 	if err != nil || !live {
-		return event, false, err // it has ended with another one
+		return event, false, err // ended with another key
 	}
 	if err = lockKeys(tx, accountID); err == nil {
 		err = endKeys(tx, k.ID)
@@ -95,7 +95,7 @@ func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (ev
 	return event, true, nil
 }
 
-// InvitationsBy lists the invitations to workspaces of an organization that a person made last and that were not accepted.
+// InvitationsBy lists the invitations to workspaces of an organization that a person sent last and that were not accepted.
 func InvitationsBy(q db.Q, organizationID, accountID string) (list []SentInvitation, err error) {
 	type invited struct{ workspaceID, accountID string }
 	open, err := db.Collect(q, func(r db.Rows) invited { return invited{r.Text(0), r.Text(1)} },
@@ -126,7 +126,7 @@ type SentInvitation struct {
 	AccountID string
 }
 
-// Void ends the invitation.
+// Void voids the invitation.
 func (i SentInvitation) Void(tx *db.Tx, by string) (audit.Event, error) {
 	if err := access.RemoveInvitation(tx, i.WorkspaceID, i.AccountID); err != nil {
 		return audit.Event{}, err

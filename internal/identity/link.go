@@ -19,28 +19,25 @@ const (
 	accountLinkLife = 24 * time.Hour
 )
 
-// Links makes links that work once: invitations, and account links that an operator
-// hands to a person who cannot sign in.
+// Links creates links that work once: invitations, and account links that an operator gives to a person who cannot sign in.
 type Links struct {
 	publicURL string
 	mail      *mail.Mailer
 	budgets   *budget.Budgets
 }
 
-// NewLinks makes links to the server at publicURL. Without a mailer they are only shown
-// to the person who made them.
+// NewLinks returns a Links for the server at publicURL. Without a mailer, links are only shown to the person who created them.
 func NewLinks(publicURL string, m *mail.Mailer) *Links { return &Links{publicURL: publicURL, mail: m} }
 
-// Limit bounds how many invitations are mailed.
+// Limit sets the budgets of mailed invitations.
 func (l *Links) Limit(b *budget.Budgets) *Links {
 	l.budgets = b
 	return l
 }
 
-// How many invitations are mailed. An address can be invited to several workspaces at
-// once, and a caller can invite a whole department. No organization and no caller can use
-// up all that an address may receive, so they cannot keep another organization from
-// inviting it.
+// Limits of mailed invitations. An address can be invited to several workspaces at once, and a caller can invite a whole department. No
+// organization or caller can use up all invitations that an address may receive, so they cannot prevent another organization from inviting
+// it.
 var (
 	mailPair = budget.Kind{Name: "invitations mailed, by recipient and organization or caller", Burst: 10, Every: 6 * time.Minute}
 	mailTo   = budget.Kind{Name: "invitations mailed, by recipient", Burst: 30, Every: 2 * time.Minute}
@@ -50,21 +47,19 @@ var (
 // Mails reports whether invitations are sent by mail.
 func (l *Links) Mails() bool { return l.mail.Configured() }
 
-// Link is a link that was just made. URL is shown to the person who made it; it is empty
-// if the link is mailed, because a link that only the mailbox has seen proves that the
-// person who uses it can read the mailbox.
+// Link is a new link. URL is shown to the person who created it. It is empty if the link is mailed, because a link that only the mailbox
+// has seen proves access to the mailbox.
 type Link struct {
 	URL       string
 	ExpiresAt int64
 }
 
-// mailPause is how long to wait until a full mail queue may have room again.
+// mailPause is how long to wait before a full mail queue may have room again.
 const mailPause = 30 * time.Second
 
-// Invite makes the link by which an account with an email address accepts an invitation to
-// a workspace. Earlier links for the same invitation stop working. If invitations are
-// mailed, the link goes to the mailbox alone, and Invite fails if the mail queue is full, or if
-// the recipient or the caller has had too many.
+// Invite creates the link with which an account accepts an invitation to a workspace. Earlier links for the same invitation stop working.
+// If invitations are mailed, the link goes only to the mailbox. Invite then fails if the mail queue is full, or if the recipient or the
+// caller has reached a limit.
 func (l *Links) Invite(tx *db.Tx, by db.Caller, accountID, email, workspaceID string) (Link, error) {
 	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name, madeByID: by.ID, madeByKeyID: by.KeyID, mailed: l.Mails()}
 	link, err := l.make(tx, n, access.InvitationLifetime)
@@ -88,24 +83,21 @@ func (l *Links) Invite(tx *db.Tx, by db.Caller, accountID, email, workspaceID st
 	return Link{ExpiresAt: link.ExpiresAt}, err
 }
 
-// Account makes the link by which a person sets up how they sign in. Using it revokes
-// their API keys, because somebody else may have made some, unless they are to be kept.
+// Account creates the link with which a person sets up how they sign in. Using it revokes their API keys, because someone else may have
+// created some, unless keepKeys is set.
 func (l *Links) Account(tx *db.Tx, accountID, madeBy string, keepKeys bool) (Link, error) {
 	return l.make(tx, newLink{accountID: accountID, madeBy: madeBy, keepKeys: keepKeys}, accountLinkLife)
 }
 
-// madeByRecovery marks links that anybody can have mailed to an address by asking for
-// recovery. They do not invalidate other links.
+// madeByRecovery marks recovery links, which anyone can request for an address. They do not invalidate other links.
 const madeByRecovery = "recovery"
 
-// recoveryPause is the least time between two recovery links for an account. Otherwise
-// a stranger could flood the mailbox, or invalidate the link that its owner is about to
-// use.
+// recoveryPause is the minimum time between two recovery links for an account. Otherwise a stranger could flood the mailbox, or invalidate
+// the link that its owner is about to use.
 const recoveryPause = 15 * time.Minute
 
-// Recover makes a link and mails it to the account's address, unless a recent one is still
-// unused. It makes none if the mail queue is full: else the link would keep its owner from
-// having another mailed.
+// Recover creates a link and mails it to the account's address, unless a recent one is still unused. If the mail queue is full it creates
+// none, because an unsent link would block the next one.
 func (l *Links) Recover(tx *db.Tx, accountID, email string) (made bool, err error) {
 	now := tx.Now()
 	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3`,
@@ -130,8 +122,8 @@ type newLink struct {
 	accountID   string
 	workspaceID string // empty for a link to set up an account
 	madeBy      string
-	madeByID    string // of whoever invites
-	madeByKeyID string // of the key that their session depends on
+	madeByID    string // the person who invites
+	madeByKeyID string // the key that the inviting session depends on
 	mailed      bool
 	keepKeys    bool
 	expiresAt   int64
@@ -155,14 +147,13 @@ func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), credential.Hash(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), db.NullText(n.madeByKeyID), n.keepKeys, tx.Now(), n.expiresAt)
 }
 
-// EndLinks ends the links of an account's invitation to a workspace, or those that set up
-// the account where the workspace is empty.
+// EndLinks ends the links of an account's invitation to a workspace. If the workspace is empty, it ends the links that set up the account.
 func EndLinks(tx *db.Tx, accountID, workspaceID string) error {
 	return tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND COALESCE(workspace_id, '') = $2 AND used_at IS NULL`,
 		accountID, workspaceID, tx.Now())
 }
 
-// Opened describes what a link is for.
+// Opened describes the purpose of a link.
 type Opened struct {
 	AccountID    string
 	Email        string
@@ -171,15 +162,15 @@ type Opened struct {
 	Organization string
 	Inviter      string
 	ExpiresAt    int64
-	// SetsUp means that the link lets its holder choose how the account signs in. A
-	// person who can already sign in does so to accept an invitation.
+	// SetsUp means that the holder of the link chooses how the account signs in. A person who can already sign in does so to accept an
+	// invitation.
 	SetsUp bool
-	// Replaces means that the account could sign in before, by what somebody set up who
-	// did not prove that the address is theirs. Setting it up anew ends that.
+	// Replaces means that the account could already sign in, with credentials set up by someone who did not prove ownership of the address.
+	// Setting it up again ends those credentials.
 	Replaces bool
 	// SecondFactor means that the account needs a code after the password.
 	SecondFactor bool
-	// Roles are what an invitation gives. Only OpenLink finds them.
+	// Roles are the roles of an invitation. Only OpenLink sets them.
 	Roles []access.Role
 
 	workspaceID    string
@@ -191,7 +182,7 @@ type Opened struct {
 
 var errDeadLink = fault.New(fault.ResourceNotFound, "this link has been used, has expired or does not exist")
 
-// OpenLink returns what a link is for without using it up.
+// OpenLink returns the purpose of a link without using it up.
 func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 	var o Opened
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
@@ -203,8 +194,8 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 	return o, err
 }
 
-// FindLink returns what a link is for, if it is still valid. One that was shown to a session
-// of a key ends with the key, as everything does that such a session makes.
+// FindLink returns the purpose of a link, if it is still valid. A link that was shown to a session of a key ends with the key, like
+// everything such a session creates.
 func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	var o Opened
 	var proof, totp, maker string
@@ -228,17 +219,15 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	if err == nil && !found {
 		err = errDeadLink
 	}
-	// A link that came by mail takes the account from whoever set it up without proving
-	// that the address is theirs.
+	// A mailed link takes the account from a person who set it up without proving ownership of the address.
 	o.Replaces = o.workspaceID != "" && o.mailed && o.status == statusActive && proof != provenToAll
 	o.SetsUp = o.workspaceID == "" || o.status == statusInvited || o.Replaces
 	o.SecondFactor = totp != "" && !o.Replaces
 	return o, err
 }
 
-// mayStillInvite reports whether whoever was shown the link of an invitation could make it
-// now. Otherwise somebody who was removed, or lost a role, could come back by it as the
-// person whom they invited.
+// mayStillInvite reports whether the person who was shown the link of an invitation could still create it. Otherwise someone who was
+// removed, or lost a role, could return through it as the invited person.
 func mayStillInvite(q db.Q, makerID string, o Opened) (bool, error) {
 	active, err := q.Row(`SELECT a.id FROM live_member l JOIN account a ON a.id = l.account_id
 		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status = 'active'`, o.workspaceID, makerID).Scan(new(string))
@@ -254,10 +243,10 @@ func mayStillInvite(q db.Q, makerID string, o Opened) (bool, error) {
 	return !lacks, err
 }
 
-// redeem marks a link as used, together with all other links of the same purpose.
+// redeem marks a link as used, and all other links of the same purpose with it.
 func redeem(tx *db.Tx, secret string) (Opened, error) {
-	// Lock the workspace and the account, in the order in which everybody does, so that two
-	// links cannot be redeemed at the same time, nor one while its invitation ends.
+	// Lock the workspace, then the account, in the usual order. So two links cannot be redeemed at the same time, nor a link while its
+	// invitation ends.
 	var workspaceID, accountID string
 	if _, err := tx.Row(`SELECT workspace_id, account_id FROM account_link WHERE hash = $1`, credential.Hash(secret)).Scan(&workspaceID, &accountID); err != nil {
 		return Opened{}, err
@@ -285,7 +274,7 @@ func redeem(tx *db.Tx, secret string) (Opened, error) {
 	return o, EndLinks(tx, o.AccountID, o.workspaceID)
 }
 
-// acceptMembership makes the invited person a member, and returns the audit event for it.
+// acceptMembership makes the invited person a member, and returns the audit event.
 func (o Opened) acceptMembership(tx *db.Tx) (audit.Event, error) {
 	if o.workspaceID != "" {
 		if err := access.Accept(tx, o.workspaceID, o.AccountID); err != nil {
@@ -301,16 +290,14 @@ func (o Opened) acceptMembership(tx *db.Tx) (audit.Event, error) {
 		Description: o.Email + " used a link to set up how they sign in"}, err
 }
 
-// RedeemLink uses up a link that sets up an account: it completes the account and
-// accepts the invitation. It returns the audit event. The caller stores the new
-// password or passkey in the same transaction.
+// RedeemLink uses up a link that sets up an account. It completes the account, accepts the invitation, and returns the audit event. The
+// caller stores the new password or passkey in the same transaction.
 func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	o, err := redeem(tx, secret)
 	if err != nil {
 		return o, audit.Event{}, err
 	}
-	// A link from an operator, or one that came by mail, verifies the address. One that was
-	// shown to somebody else does not: it opens that one workspace.
+	// A link from an operator or by mail verifies the address. A link that was shown to someone else does not: it opens only its workspace.
 	var changed string
 	if o.mailed || o.workspaceID == "" {
 		if changed, err = markEmailVerified(tx, o.AccountID); err != nil {
@@ -328,7 +315,7 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	if changed != "" {
 		event.Description += ", which " + changed
 	}
-	if o.workspaceID == "" { // a workspace need not know what the account was before
+	if o.workspaceID == "" { // a workspace must not learn the earlier state of the account
 		event.Changes.Add("name", o.Name, name)
 		event.Changes.Add("status", o.status, statusActive)
 		event.Changes.Add("email_verified", changed == "", true)
@@ -361,12 +348,11 @@ func (s *Service) Accept(ctx context.Context, by db.Caller, secret string) (work
 	})
 }
 
-// WorkspaceID is the workspace that a link invites to.
+// WorkspaceID returns the workspace that a link invites to.
 func (o Opened) WorkspaceID() string { return o.workspaceID }
 
-// CreateLink makes a link for an operator to hand to the person with an email
-// address, by which they set up how they sign in. Using it revokes their API keys, unless
-// they are to be kept.
+// CreateLink creates a link for an operator to hand to the person with an email address, who sets up how they sign in with it. Using it
+// revokes their API keys, unless keepKeys is set.
 func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, email string, keepKeys bool) (Link, error) {
 	var link Link
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {

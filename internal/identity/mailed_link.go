@@ -9,7 +9,7 @@ import (
 	"bursar/internal/mail"
 )
 
-// MailAccount makes the link by which a person sets up how they sign in, and mails it to them. No one else sees it.
+// MailAccount creates the link with which a person sets up how they sign in, and mails it to them. No one else sees it.
 func (l *Links) MailAccount(tx *db.Tx, accountID, email, madeBy string) (Link, error) {
 	link, err := l.make(tx, newLink{accountID: accountID, madeBy: madeBy, mailed: true}, accountLinkLife)
 	if err != nil {

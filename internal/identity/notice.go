@@ -11,19 +11,18 @@ import (
 	"bursar/internal/mail"
 )
 
-// Notices tells people by mail what happened to their accounts, so that they learn of it
-// if it was somebody else. A nil *Notices tells nobody.
+// Notices notifies people by mail of changes to their accounts, in case someone else made them. A nil *Notices sends nothing.
 type Notices struct {
-	account string // where people look after their accounts
+	account string // address of the account page
 	mail    *mail.Mailer
 	budgets *budget.Budgets
 }
 
-// noticesTo bounds how often somebody is told of the same kind of thing. Each kind counts
-// apart, so that nobody can hide one thing by doing another many times.
+// noticesTo limits how often a person is notified of the same kind of event. Each kind counts separately, so that no one can hide one event
+// by repeating another.
 var noticesTo = budget.Kind{Name: "notices mailed, by account and what happened", Burst: 5, Every: 20 * time.Minute}
 
-// NewNotices makes the notices of a server, nil without a mailer.
+// NewNotices returns the notices of a server, or nil without a mailer.
 func NewNotices(publicURL string, m *mail.Mailer, b *budget.Budgets) *Notices {
 	if !m.Configured() {
 		return nil
@@ -31,8 +30,7 @@ func NewNotices(publicURL string, m *mail.Mailer, b *budget.Budgets) *Notices {
 	return &Notices{account: publicURL + "/account", mail: m, budgets: b}
 }
 
-// Tell tells the owner of an account what the caller does in a transaction. Nothing fails
-// because they were told often enough, or because too much mail waits.
+// Tell notifies the owner of an account of an action in a transaction. A reached limit or a full mail queue is not an error.
 func (n *Notices) Tell(tx *db.Tx, by db.Caller, accountID, email string, what mail.Happening, name string) error {
 	if n == nil || email == "" {
 		return nil
@@ -49,7 +47,7 @@ func (n *Notices) Tell(tx *db.Tx, by db.Caller, accountID, email string, what ma
 	return err
 }
 
-// ProgramName is the part of a User-Agent header that people recognize.
+// ProgramName returns the part of a User-Agent header that people recognize.
 func ProgramName(agent string) string {
 	system := ""
 	for _, known := range [][2]string{{"Windows", "Windows"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Android", "Android"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}} {

@@ -13,8 +13,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// RevokeKey revokes a key of the caller. It ends the sessions and keys that depend on it, and the invitations that were made with it and
-// that no one has accepted.
+// RevokeKey revokes a key of the caller. It ends the sessions and keys that depend on it, and the pending invitations that were created
+// with it.
 func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
 	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
 		r, err := revokeKey(tx, by, in.ID, by.ID, false)
@@ -25,8 +25,8 @@ func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api
 	})
 }
 
-// RevokeCompromisedKey is RevokeKey that suspends what came through the key: members, roles and machine clients. An admin of each
-// workspace confirms or removes them. A key that is revoked already can be compromised, too.
+// RevokeCompromisedKey is RevokeKey that also suspends what came through the key: members, roles and machine clients. An admin of each
+// workspace confirms or removes them. A key that is already revoked can be reported as compromised, too.
 func (s *Service) RevokeCompromisedKey(ctx context.Context, by db.Caller, in KeyInput) (api.CompromisedKey, error) {
 	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (api.CompromisedKey, audit.Event, error) {
 		r, err := revokeKey(tx, by, in.ID, by.ID, true)
@@ -37,7 +37,7 @@ func (s *Service) RevokeCompromisedKey(ctx context.Context, by db.Caller, in Key
 	})
 }
 
-// revocation is what the revocation of a key did.
+// revocation is the result of revoking a key.
 type revocation struct {
 	name      string
 	createdAt int64
@@ -209,8 +209,8 @@ func revokeAll(tx *db.Tx, keys []string) error {
 	return nil
 }
 
-// noteCompromised stores that a key and others of its family may have been used by someone else, also if they have ended. It reports
-// whether that is known of the key.
+// noteCompromised stores that a key and others of its family may have been used by someone else, even if they have ended. It reports
+// whether the key was already marked.
 func noteCompromised(tx *db.Tx, id string, keys []string) (known bool, err error) {
 	if known, err = tx.Row(`SELECT id FROM compromised_key WHERE id = $1`, id).Scan(new(string)); err != nil {
 		return known, err
@@ -226,7 +226,7 @@ func noteCompromised(tx *db.Tx, id string, keys []string) (known bool, err error
 	return known, nil
 }
 
-// events returns the rows of the log: that of the key, and one for each invitation, member and role in the log of its workspace.
+// events returns the audit rows: one for the key, and one for each invitation, member and role in the log of its workspace.
 func (r revocation) events(own audit.Event) audit.Event {
 	all := []audit.Event{own}
 	for _, workspaceID := range r.order {
@@ -279,7 +279,7 @@ func keyCompromised(id, name string) audit.Event {
 	return event
 }
 
-// maxShown bounds how many suspensions the answer lists: the log has all of them.
+// maxShown is the maximum number of suspensions in the response. The log has all of them.
 const maxShown = 1000
 
 func (r revocation) report(id, accountID string) api.CompromisedKey {
@@ -299,9 +299,9 @@ func (r revocation) report(id, accountID string) api.CompromisedKey {
 	return report
 }
 
-// limitRevocation returns an error unless the caller may revoke a key of theirs. A session that depends on a key can revoke that key and those
-// that were made with it; a limited key only itself, and to it no other key exists. A key that administers and is not limited can
-// revoke all keys of its owner.
+// limitRevocation returns an error unless the caller may revoke a key of theirs. A key that administers and is not limited can revoke all
+// keys of its owner. Another session of a key can revoke that key and those created with it. A limited key can revoke only itself, and no
+// other key is visible to it.
 func limitRevocation(q db.Q, by audit.Actor, id string) error {
 	switch {
 	case by.KeyID == "" || by.KeyID == id:

@@ -10,10 +10,10 @@ import (
 	"bursar/internal/fault"
 )
 
-// maxScopeWorkspaces bounds how many workspaces a scope names.
+// maxScopeWorkspaces is the maximum number of workspaces in a scope.
 const maxScopeWorkspaces = 100
 
-// checkScope checks the form of a scope that a request describes.
+// checkScope checks the form of a requested scope.
 func checkScope(v *fault.Violations, in api.ScopeRequest) {
 	if in.Mode != nil && !slices.Contains([]string{audit.SandboxMode, audit.LiveMode, audit.BothModes}, *in.Mode) {
 		v.Add("mode", "must be sandbox, live or both")
@@ -32,7 +32,7 @@ func checkScope(v *fault.Violations, in api.ScopeRequest) {
 	}
 }
 
-// parseScope returns the scope that a request describes, of which checkScope has checked the form.
+// parseScope returns a requested scope, whose form checkScope has checked.
 func parseScope(in api.ScopeRequest) audit.Scope {
 	s := audit.Scope{Administer: in.Administer}
 	if in.Permissions != nil {
@@ -51,8 +51,8 @@ func parseScope(in api.ScopeRequest) audit.Scope {
 	return s
 }
 
-// scopeWithin returns the scope of a new credential, which lies within that of its maker. The maker must belong to the workspaces
-// that a request names, and hold the permissions in one of their workspaces.
+// scopeWithin returns the scope of a new credential, which is within that of its creator. The creator must belong to the requested
+// workspaces, and hold the permissions in one of their workspaces.
 func scopeWithin(q db.Q, by audit.Actor, in api.ScopeRequest) (audit.Scope, error) {
 	s := parseScope(in)
 	var v fault.Violations
@@ -81,14 +81,14 @@ func scopeWithin(q db.Q, by audit.Actor, in api.ScopeRequest) (audit.Scope, erro
 	return s.Within(scopeOf(by)), v.Err()
 }
 
-// scopeOf returns the limit of what an actor makes. A person who signed in, and an operator, may give what administers.
+// scopeOf returns the maximum scope of what an actor creates. A person who signed in, and an operator, may create what administers.
 func scopeOf(by audit.Actor) audit.Scope {
 	s := by.Scope
 	s.Administer = s.Administer || by.Type == audit.System || by.Type == audit.User && by.KeyID == ""
 	return s
 }
 
-// scopeWire returns a scope as answers show it.
+// scopeWire returns a scope as in responses.
 func scopeWire(s audit.Scope) api.Scope {
 	out := api.Scope{Permissions: s.Permissions, WorkspaceIDs: s.WorkspaceIDs, Mode: s.Mode, Administer: s.Administer}
 	if out.Mode == "" {
@@ -97,7 +97,7 @@ func scopeWire(s audit.Scope) api.Scope {
 	return out
 }
 
-// addScope adds the scope of a new credential to what the log tells of it.
+// addScope adds the scope of a new credential to its logged changes.
 func addScope(c *audit.Changes, s api.Scope) {
 	c.AddItems("scope_permissions", nil, s.Permissions)
 	c.AddItems("scope_workspaces", nil, s.WorkspaceIDs)

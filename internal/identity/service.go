@@ -1,5 +1,5 @@
-// Package identity knows who calls: people and machine clients, their sessions,
-// API keys, device codes, links, and the notices that tell people what happens to them.
+// Package identity authenticates callers. It manages people and machine clients, their sessions, API keys, device codes, links, and the
+// notices about changes to their accounts.
 package identity
 
 import (
@@ -20,7 +20,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Config is what an operator can set about logins.
+// Config contains an operator's settings of logins.
 type Config struct {
 	PublicURL string
 	DeviceTTL time.Duration // of a session after device login
@@ -28,8 +28,8 @@ type Config struct {
 	WebTTL    time.Duration // of a browser's session, even if it is in use
 	WebIdle   time.Duration // of a browser's session that is idle
 	LimitsOff bool
-	Notices   *Notices  // nil if people are not told by mail what happens to their accounts
-	Failures  *Failures // nil if no one counts what is not recorded
+	Notices   *Notices  // nil if people are not notified by mail of changes to their accounts
+	Failures  *Failures // nil if unrecorded failures are not counted
 }
 
 // Service authenticates people and machines.
@@ -46,11 +46,11 @@ type Service struct {
 	polls    *limit.Buckets // by device code
 }
 
-// How often strangers can try.
+// Limits of attempts by strangers.
 var (
 	newCodes     = budget.Kind{Name: "device codes made, by address", Burst: 10, Every: 6 * time.Second}
 	failedLogins = budget.Kind{Name: "failed key exchanges, by address", Burst: 20, Every: 3 * time.Second}
-	// A network has more addresses than anybody needs to evade the two above.
+	// A network has more than enough addresses to evade the two limits above.
 	newCodesOfNetwork = budget.Kind{Name: "device codes made, by network", Burst: 100, Every: time.Second}
 	failuresOfNetwork = budget.Kind{Name: "failed key exchanges, by network", Burst: 200, Every: time.Second}
 
@@ -61,7 +61,7 @@ var (
 // maxCachedTokens bounds the cache of verified tokens.
 const maxCachedTokens = 20_000
 
-// New makes the service. Prepare must have run on the store.
+// New returns the service. Prepare must have run on the store.
 func New(d *db.DB, v *vault.Vault, cursors *web.Cursors, c Config) *Service {
 	s := &Service{
 		db:       d,
@@ -85,11 +85,11 @@ func New(d *db.DB, v *vault.Vault, cursors *web.Cursors, c Config) *Service {
 // Tokens returns the keyring that signs the service's session tokens.
 func (s *Service) Tokens() *token.Keyring { return s.tokens }
 
-// cursorKeyName is the name of the store's secret that is the key of list cursors.
+// cursorKeyName is the name of the store's secret that signs list cursors.
 const cursorKeyName = "cursor_key"
 
-// Prepare creates the secrets that a store needs before its first request, and returns
-// the key of list cursors. Several nodes may do so at once: one of them wins.
+// Prepare creates the secrets that a store needs before its first request, and returns the key of list cursors. If several nodes do so at
+// once, one of them wins.
 func Prepare(ctx context.Context, d *db.DB, v *vault.Vault) (cursorKey []byte, err error) {
 	if err := v.Start(ctx); err != nil {
 		return nil, err

@@ -35,8 +35,8 @@ type sessionState struct {
 
 var errNotAuthenticated = fault.New(fault.Unauthorized, "not authenticated: send a valid session token as Authorization: Bearer")
 
-// Authenticate returns who holds a session token. A token that names an unknown signing
-// key causes a read of the store; admit limits how often a stranger may cause that.
+// Authenticate returns the holder of a session token. A token with an unknown signing key causes a read of the store. admit limits how
+// often a stranger may cause that.
 func (s *Service) Authenticate(ctx context.Context, authorization string, admit func() error) (audit.Actor, error) {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	switch {
@@ -93,10 +93,9 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 	return state, nil
 }
 
-// RequireSession returns an error if the caller's session has ended since it was
-// authenticated. Whatever makes a credential asks once more in its transaction, with the
-// account locked: else a request that is under way while a password is changed, or an
-// account is reset, would leave a credential that nobody revokes.
+// RequireSession returns an error if the caller's session has ended since it was authenticated. Every operation that creates a credential
+// calls it in its transaction, with the account locked. Otherwise a concurrent request could leave a credential that a password change or
+// an account reset does not revoke.
 func RequireSession(tx *db.Tx, by db.Caller) error {
 	if by.SessionID == "" {
 		return nil // an operator
@@ -108,9 +107,8 @@ func RequireSession(tx *db.Tx, by db.Caller) error {
 	return err
 }
 
-// RequireCredential returns an error if what an actor authenticated with was revoked, or their
-// account disabled, since. A session that has only expired is good: it is for work that goes on
-// after the request that began it.
+// RequireCredential returns an error if an actor's credential was revoked, or their account disabled, since they authenticated. A session
+// that has only expired is accepted, for work that continues after its request.
 func RequireCredential(q db.Q, by audit.Actor) error {
 	state, err := loadSession(q, by.SessionID)
 	if err == nil && !state.live {
@@ -119,7 +117,7 @@ func RequireCredential(q db.Q, by audit.Actor) error {
 	return err
 }
 
-// Exchange turns an API key, or a client's id and secret, into a session token.
+// Exchange exchanges an API key, or a client's id and secret, for a session token.
 func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) (api.Session, error) {
 	who, err := s.try(ctx, by, in.Authorization)
 	if err != nil {
@@ -131,9 +129,8 @@ func (s *Service) Exchange(ctx context.Context, by db.Caller, in ExchangeInput) 
 	return s.begin(ctx, by, who)
 }
 
-// try checks a credential that is not a session token. It bounds how often an address can guess,
-// and records what it refuses. While the budget of records is used up, a guess costs its sender
-// nothing but the rate of requests, as it leaves nothing in the store.
+// try checks a credential that is not a session token. It limits guesses by address, and records what it refuses. While the budget of
+// records is used up, a guess counts only against the rate of requests, because it is not stored.
 func (s *Service) try(ctx context.Context, by db.Caller, authorization string) (login, error) {
 	attempt := []budget.Use{failedLogins.Of(limit.Address(by.IP)), failuresOfNetwork.Of(limit.Network(by.IP))}
 	if err := s.budgets.Check(ctx, attempt...); err != nil {
@@ -163,10 +160,10 @@ func (s *Service) try(ctx context.Context, by db.Caller, authorization string) (
 type login struct {
 	actor   audit.Actor
 	refused error
-	why     string // for the audit row
+	why     string // reason for the audit row
 	agent   string
-	noted   bool     // that the key is in use
-	until   int64    // of a client: when the key ends that its secret depends on; 0 is never
+	noted   bool     // the last use of the key was stored
+	until   int64    // for a client: when the key ends that its secret depends on; 0 for never
 	from    []string // and the networks of that key
 }
 
@@ -245,7 +242,7 @@ func (s *Service) clientLogin(ctx context.Context, by db.Caller, encoded string)
 	if err != nil {
 		return login{}, err
 	}
-	// Compare even for an unknown client, so that the time does not tell whether it exists.
+	// Compare even for an unknown client, so that the time does not reveal whether it exists.
 	match := subtle.ConstantTimeCompare([]byte(client.secretHash), []byte(credential.Hash(secret))) == 1
 	refused := login{
 		actor:   client.actor,
@@ -314,8 +311,8 @@ func (s *Service) Logout(ctx context.Context, by db.Caller, _ struct{}) (api.Log
 	})
 }
 
-// EndAll ends all sessions, and all logins that wait for a browser, in a store that was restored: some of them
-// had ended after the moment of the archive. It returns how many sessions it has ended.
+// EndAll ends all sessions, and all device logins, in a restored store. Some of them had ended after the archive was taken. It returns the
+// number of ended sessions.
 func EndAll(tx *db.Tx) (ended int64, err error) {
 	if _, err := tx.Row(`SELECT count(*) FROM session WHERE revoked_at IS NULL AND expires_at > $1`, tx.Now()).Scan(&ended); err != nil {
 		return 0, err

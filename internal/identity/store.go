@@ -23,20 +23,20 @@ const (
 // provenToAll is the email_proof of an address that is verified for every organization.
 const provenToAll = "*"
 
-// opening describes how a session begins.
+// opening describes the start of a session.
 type opening struct {
 	ttl    time.Duration
 	method Method
-	factor bool  // the person showed a second factor
-	began  int64 // when the person signed in, if that was not now
+	factor bool  // the person used a second factor
+	began  int64 // when the person signed in, if not now
 	ip     string
 	agent  string
-	secret string // of a browser's session
+	secret string // secret of a browser's session
 	noted  bool   // the last use of account and key was stored a moment ago
 }
 
-// noteInterval is how often the last use of a key is stored. Without it, many callers
-// who use one key would wait for each other's row locks.
+// noteInterval is the minimum interval between stored last uses of a key. Without it, many callers who use one key would wait for each
+// other's row locks.
 const noteInterval = time.Second
 
 func loadSession(q db.Q, id string) (*sessionState, error) {
@@ -137,8 +137,7 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 		hash, string(o.method), o.ip, shorten(o.agent, maxAgent), o.factor, now, by.Scope.String())
 }
 
-// useAccount finds an active account and locks it, so that nobody can disable it before
-// the session is stored.
+// useAccount finds an active account and locks it, so that it cannot be disabled before the session is stored.
 func useAccount(tx *db.Tx, id string, noted bool) db.Row {
 	if noted {
 		return tx.Row(tx.ForShare(`SELECT id FROM account WHERE id = $1 AND status = 'active'`), id)
@@ -146,7 +145,7 @@ func useAccount(tx *db.Tx, id string, noted bool) db.Row {
 	return tx.Row(`UPDATE account SET last_used_at = $2 WHERE id = $1 AND status = 'active' RETURNING id`, id, tx.Now())
 }
 
-// useKey does the same for a key, and returns when it expires.
+// useKey does the same for a key, and returns its expiry.
 func useKey(tx *db.Tx, id string, noted bool) db.Row {
 	if noted {
 		return tx.Row(tx.ForShare(`SELECT expires_at FROM api_key
@@ -161,13 +160,13 @@ type storedClient struct {
 	secretHash string
 	status     string
 
-	keyID        string // that the secret depends on
-	keyEnd       int64  // 0 is never
+	keyID        string // the key that the secret depends on
+	keyEnd       int64  // 0 for never
 	keyEnded     bool
 	allowedCIDRs []string
 }
 
-// noHash is as long as a hash and equal to none.
+// noHash has the length of a hash and equals none.
 var noHash = strings.Repeat("-", 64)
 
 func findClient(q db.Q, id string, now int64) (storedClient, error) {

@@ -7,7 +7,7 @@ import (
 	"bursar/internal/db"
 )
 
-// User is a person's account as an operator sees it.
+// User is a person's account as shown to an operator.
 type User struct {
 	ID         string `json:"id"`
 	Email      string `json:"email"`
@@ -17,8 +17,7 @@ type User struct {
 	LastUsedAt int64  `json:"last_used_at,omitempty"` // 0 if the account was never used
 }
 
-// usersPage is how many users are read at a time, so that a long list does not hold a
-// transaction open.
+// usersPage is the number of users read at a time, so that a long list does not keep a transaction open.
 const usersPage = 200
 
 // Users lists the people of the store, oldest account first.

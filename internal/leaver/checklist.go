@@ -16,17 +16,17 @@ const (
 	maxTakeOver = 10  // people who can take over a task
 )
 
-// checklist is what a person has in an organization, with what only the program needs to know.
+// checklist is the access of a person in an organization, with internal details.
 type checklist struct {
 	api.Leaver
 	accountID string
-	members   map[string]string // what the API calls the person as a member, by workspace
+	members   map[string]string // the person's id as a member in the API, by workspace
 	known     []identity.KnownClient
 	sent      []identity.SentInvitation
 }
 
-// check reads the checklist. A person who has nothing in the organization is not found. An address that is only invited tells
-// nothing about the account that it may have.
+// check reads the checklist. A person without access to the organization is not found. For an address that is only invited, it reveals
+// nothing about an account.
 func (s *Service) check(q db.Q, organizationID string, who person) (l checklist, err error) {
 	l = checklist{accountID: who.id, members: map[string]string{}}
 	l.Leaver = api.Leaver{OrganizationID: organizationID, Email: who.email, Memberships: []api.LeaverMembership{}, Invitations: []api.LeaverInvitation{},
@@ -100,7 +100,7 @@ func (l *checklist) readMemberships(q db.Q) (belongs bool, err error) {
 	return belongs, err
 }
 
-// readSuspended adds the memberships of the person that are suspended: they end, too.
+// readSuspended adds the suspended memberships of the person, which end, too.
 func (l *checklist) readSuspended(q db.Q, belongs *bool) error {
 	list, owner, err := access.SuspendedIn(q, l.OrganizationID, l.accountID)
 	for _, one := range list {
@@ -112,7 +112,7 @@ func (l *checklist) readSuspended(q db.Q, belongs *bool) error {
 	return err
 }
 
-// addTasks lists what waits for the person in the workspaces that they are in, and who can take over.
+// addTasks lists the tasks that wait for the person in their workspaces, and who can take them over.
 func (s *Service) addTasks(q db.Q, l *checklist) error {
 	for _, m := range l.Memberships {
 		if m.Status != access.MemberActive {
@@ -151,7 +151,7 @@ func (s *Service) addTasks(q db.Q, l *checklist) error {
 	return nil
 }
 
-// addTask adds a task that those can take over who hold a permission.
+// addTask adds a task. People who hold the needed permission can take it over.
 func (l *checklist) addTask(q db.Q, w api.NamedWorkspace, kind, id, what string, need access.Permission) error {
 	if len(l.Tasks) >= maxTasks {
 		l.MoreTasks = true

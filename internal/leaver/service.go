@@ -1,5 +1,5 @@
-// Package leaver ends everything that a person has in an organization at once: memberships, ownership, invitations, client secrets
-// and API keys. It lists what waits for them, and who can take over.
+// Package leaver ends all access of a person to an organization at once: memberships, ownership, invitations, client secrets and API keys.
+// It lists the tasks that wait for them, and who can take them over.
 package leaver
 
 import (
@@ -25,18 +25,18 @@ type Service struct {
 	approvals *approval.Service
 }
 
-// New makes the service.
+// New returns the service.
 func New(d *db.DB, a *access.Authority, p *approval.Service) *Service {
 	return &Service{db: d, authority: a, approvals: p}
 }
 
-// RemoveInput names an organization and the person who leaves it.
+// RemoveInput identifies an organization and the person who leaves it.
 type RemoveInput struct {
 	ID string `path:"id"`
 	api.LeaverRemove
 }
 
-// Validate checks that one person is named.
+// Validate checks that exactly one person is named.
 func (in *RemoveInput) Validate(v *fault.Violations) {
 	switch {
 	case in.Email != nil && in.UserID != nil:
@@ -50,9 +50,9 @@ func (in *RemoveInput) Validate(v *fault.Violations) {
 	}
 }
 
-// Remove ends all that a person has in an organization, or none of it: it returns an error if a workspace would be left without an
-// admin, or the organization without an owner. One owner may, like everyone who ends access. A dry run returns the same checklist,
-// and what keeps the person from being removed, and changes nothing.
+// Remove ends all access of a person to an organization, or none of it. It returns an error if a workspace would be left without an admin,
+// or the organization without an owner. One owner is enough, as for every removal of access. A dry run returns the same checklist and what
+// prevents the removal, and changes nothing.
 func (s *Service) Remove(ctx context.Context, by db.Caller, in RemoveInput) (api.Leaver, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Leaver{}, err
@@ -85,10 +85,10 @@ func (s *Service) Remove(ctx context.Context, by db.Caller, in RemoveInput) (api
 	})
 }
 
-// person is who leaves.
+// person is the person who leaves.
 type person struct{ id, email, name string }
 
-// find finds a person by what the request names them by.
+// find finds the person that the request names.
 func find(q db.Q, in RemoveInput) (who person, err error) {
 	column, value := "id", ""
 	if in.UserID != nil {
@@ -105,7 +105,7 @@ func find(q db.Q, in RemoveInput) (who person, err error) {
 
 var errNotIn = fault.Missing("person in the organization")
 
-// lock locks what is about to change, in the order organization, workspaces by id, and returns the checklist as it is then.
+// lock locks the organization, then the workspaces by id. It returns the checklist as of then.
 func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist, err error) {
 	who, err := find(tx.Q, in)
 	if err == nil {
@@ -123,7 +123,7 @@ func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist,
 	return s.check(tx.Q, in.ID, who)
 }
 
-// blocked returns the error that keeps a person from being removed.
+// blocked returns the error that prevents the removal.
 func (l checklist) blocked() error {
 	switch {
 	case len(l.LastAdminOf) > 0:
@@ -150,7 +150,7 @@ func names(list []api.NamedWorkspace) (text string) {
 	return text
 }
 
-// carryOut ends what the checklist lists, and returns a row for each part of it.
+// carryOut ends everything in the checklist, and returns an audit row for each part.
 func (s *Service) carryOut(tx *db.Tx, l checklist) (audit.Event, error) {
 	summary := audit.Event{Action: audit.LeaverRemoved, OrganizationID: l.OrganizationID, ResourceID: l.OrganizationID,
 		Description: "Removed " + l.Email + " from the organization and all its workspaces"}

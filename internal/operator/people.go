@@ -50,7 +50,7 @@ func Add(ctx context.Context, d *db.DB, by db.Caller, email string, permissions 
 	if err := v.Err(); err != nil {
 		return Operator{}, err
 	}
-	permissions = append([]string{string(access.OpsRead)}, permissions...) // nothing can be decided unseen
+	permissions = append([]string{string(access.OpsRead)}, permissions...) // an operator must see what they decide
 	slices.Sort(permissions)
 	permissions = slices.Compact(permissions)
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Operator, audit.Event, error) {
@@ -81,7 +81,7 @@ func Add(ctx context.Context, d *db.DB, by db.Caller, email string, permissions 
 	})
 }
 
-// Remove ends that a person is an operator.
+// Remove ends a person's role as an operator.
 func Remove(ctx context.Context, d *db.DB, by db.Caller, email string) (id string, err error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (string, audit.Event, error) {
 		var permissions string
@@ -100,8 +100,8 @@ func Remove(ctx context.Context, d *db.DB, by db.Caller, email string) (id strin
 	})
 }
 
-// count returns how many operators there are, with a permission if one is named. Those whose account is disabled count: an operator
-// who disables the others is not alone, until bursar admin operator remove ends that they are operators.
+// count returns the number of operators, with a permission if one is given. It includes operators whose account is disabled. So an operator
+// who disables the others is not alone until bursar admin operator remove removes them.
 func count(q db.Q, with access.Permission) (n int, err error) {
 	all, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT permissions FROM operator`)
 	for _, permissions := range all {
@@ -112,8 +112,8 @@ func count(q db.Q, with access.Permission) (n int, err error) {
 	return n, err
 }
 
-// told lists the addresses of those who hear what an operator does about a person who may approve in a workspace: who may approve
-// there, and the owners of its organization.
+// told returns the addresses that are notified of an operator's action on an approver of a workspace: those of its approvers and of the
+// owners of its organization.
 func told(q db.Q, workspaceID string) (list []string, name string, err error) {
 	var organizationID string
 	if _, err = q.Row(`SELECT name, organization_id FROM workspace WHERE id = $1`, workspaceID).Scan(&name, &organizationID); err != nil {
@@ -141,7 +141,7 @@ func told(q db.Q, workspaceID string) (list []string, name string, err error) {
 	return list, name, err
 }
 
-// tell mails the approvers and owners of a workspace. Nothing fails because too much mail waits.
+// tell mails the approvers and owners of a workspace. A full mail queue is not an error.
 func (s *Service) tell(tx *db.Tx, workspaceID string, m mail.OperatorChange) error {
 	if !s.mail.Configured() {
 		return nil

@@ -24,7 +24,7 @@ import (
 // requestLifetime is how long another operator can confirm a request.
 const requestLifetime = 7 * 24 * time.Hour
 
-// request is a row.
+// request is a row of a request.
 type request struct {
 	id, kind, subject, payload, reference, requestedBy, requester, state string
 	createdAt, expiresAt                                                 int64
@@ -36,13 +36,13 @@ func readRequest(r db.Rows) request {
 	return request{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Text(7), r.Int(8), r.Int(9)}
 }
 
-// digest stands for all that a request is about.
+// digest returns a digest of everything that a request contains.
 func (r request) digest() string {
 	sum := sha256.Sum256([]byte(r.id + "\n" + r.kind + "\n" + r.subject + "\n" + r.reference + "\n" + r.payload))
 	return hex.EncodeToString(sum[:])
 }
 
-// permission is what deciding the request needs.
+// permission returns the permission that deciding the request needs.
 func (r request) permission() access.Permission {
 	if r.kind == api.OpsDeposit {
 		return access.OpsMoney
@@ -50,7 +50,7 @@ func (r request) permission() access.Permission {
 	return access.OpsAccess
 }
 
-// payload is what a request is for.
+// payload contains the parameters of a request.
 type payload struct {
 	Summary     string `json:"summary"`
 	Amount      int64  `json:"amount,omitzero"`
@@ -68,16 +68,16 @@ func (r request) wire() (api.OpsRequest, error) {
 		Digest: r.digest(), Permission: string(r.permission())}, nil
 }
 
-// Outcome is the answer to what may wait for another operator: the id of the request if it does.
+// Outcome is the result of an operation that may need another operator. It has the id of the request if it does.
 type Outcome struct {
 	RequestID string
 	Deposit   api.Deposit
 }
 
-// errReference is that a reference was used before.
+// errReference is the error for a reference that was used before.
 var errReference = fault.New(fault.Validation, "this reference was used before: each deposit into a live account needs its own")
 
-// store stores a request in a state, after what has expired has made room for its reference.
+// store stores a request in a state. It first removes expired requests, which frees their references.
 func store(tx *db.Tx, by db.Caller, kind, subject, reference, state string, p payload) (request, error) {
 	text, err := json.Marshal(p, json.Deterministic(true))
 	if err != nil {
@@ -100,7 +100,7 @@ func store(tx *db.Tx, by db.Caller, kind, subject, reference, state string, p pa
 	return r, err
 }
 
-// event is what the operator's log has about a request.
+// event returns the event of a request in the operator's log.
 func (r request) event(tx *db.Tx, action audit.Action, verb, summary string) (audit.Event, error) {
 	event := audit.Event{Action: action, ResourceID: r.id, Description: verb + ": " + summary}
 	event.Changes.Add("state", nil, r.state)
@@ -110,7 +110,7 @@ func (r request) event(tx *db.Tx, action audit.Action, verb, summary string) (au
 	return event, err
 }
 
-// request stores what waits for another operator if alone is false, or does it.
+// request executes a request if alone is set. Otherwise it stores the request for another operator.
 func (s *Service) request(tx *db.Tx, by db.Caller, alone bool, kind, subject, reference string, p payload) (Outcome, audit.Event, error) {
 	state := "pending"
 	if alone {
@@ -128,8 +128,8 @@ func (s *Service) request(tx *db.Tx, by db.Caller, alone bool, kind, subject, re
 	return done, audit.All(append(events, event)...), err
 }
 
-// Deposit puts money into an account, as whoever has the machine asks. Into a live account it needs a reference that no other
-// deposit has; where there are two operators it waits until one with ops.money confirms it.
+// Deposit adds money to an account, on behalf of the person who controls the machine. For a live account it needs a unique reference. If
+// there are two operators, the deposit waits until one with ops.money confirms it.
 func Deposit(tx *db.Tx, by db.Caller, to ledger.Account, amount int64, reference, note string) (Outcome, audit.Event, error) {
 	if to.Mode != api.ModeLive {
 		if reference == "" {
@@ -156,8 +156,8 @@ func Deposit(tx *db.Tx, by db.Caller, to ledger.Account, amount int64, reference
 	return (&Service{}).request(tx, by, operators < 2, api.OpsDeposit, to.ID, reference, payload{Summary: summary, Amount: amount, Note: note})
 }
 
-// Reset removes how a person signs in and mails them a link to start over. For one who may approve, or who operates the store, it
-// waits for another operator where there are two.
+// Reset removes a person's sign-in methods and mails them a link to start over. For a person who may approve, or who operates the store, it
+// waits for a second operator if there is one.
 func (s *Service) Reset(ctx context.Context, by db.Caller, in UserInput) (Outcome, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Outcome, audit.Event, error) {
 		who, alone, err := s.enter(tx, by, in.UserID)
@@ -182,7 +182,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, in UserInput) (Outcom
 	})
 }
 
-// Appoint gives a member of a workspace a role that may approve, in an emergency. Where there are two operators it waits for another.
+// Appoint gives a member of a workspace a role that may approve, in an emergency. It waits for a second operator if there is one.
 func (s *Service) Appoint(ctx context.Context, by db.Caller, in AppointInput) (Outcome, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Outcome, audit.Event, error) {
 		var id, name string
@@ -205,7 +205,7 @@ func (s *Service) Appoint(ctx context.Context, by db.Caller, in AppointInput) (O
 	})
 }
 
-// enter requires ops.access, finds a person, and reports whether there is no second operator who could confirm what is done about them.
+// enter requires ops.access and finds a person. alone reports that there is no second operator who could confirm an action on that person.
 func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.User, alone bool, err error) {
 	if err := access.RequireOperator(tx.Q, by.Actor, access.OpsAccess, tx.Now()); err != nil {
 		return who, false, err
@@ -220,10 +220,10 @@ func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.Us
 	return who, n < 2, err
 }
 
-// RequestsInput asks for what waits.
+// RequestsInput selects the pending requests.
 type RequestsInput struct{ web.PageParams }
 
-// Requests lists what waits for another operator, oldest first.
+// Requests lists the pending requests, oldest first.
 func (s *Service) Requests(ctx context.Context, by db.Caller, in RequestsInput) (web.Page[api.OpsRequest], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(r api.OpsRequest) string { return r.ID },
 		func(q db.Q, after string, take int) (list []api.OpsRequest, err error) {
@@ -243,18 +243,18 @@ func (s *Service) Requests(ctx context.Context, by db.Caller, in RequestsInput) 
 		}, "ops-requests")
 }
 
-// ApproveInput names a request and what was shown of it.
+// ApproveInput identifies a request and what was shown of it.
 type ApproveInput struct {
 	ID string `path:"id"`
 	api.OpsApprove
 }
 
-// RejectInput names a request.
+// RejectInput identifies a request.
 type RejectInput struct {
 	ID string `path:"id"`
 }
 
-// Approve confirms what another operator asked for, which is carried out.
+// Approve confirms and executes another operator's request.
 func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (api.OpsDecision, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.OpsDecision, audit.Event, error) {
 		r, err := s.decide(tx, by, in.ID, "approved")
@@ -279,7 +279,7 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 	})
 }
 
-// Reject ends a request. Its operator can also take it back.
+// Reject rejects a request. The operator who made it can also withdraw it this way.
 func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api.OpsDecision, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.OpsDecision, audit.Event, error) {
 		r, err := s.decide(tx, by, in.ID, "rejected")
@@ -295,7 +295,7 @@ func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api
 	})
 }
 
-// decide changes the state of a pending request, which the caller must hold the permission for.
+// decide changes the state of a pending request. The caller must hold the permission for it.
 func (s *Service) decide(tx *db.Tx, by db.Caller, id, state string) (request, error) {
 	if err := access.RequireOperator(tx.Q, by.Actor, access.OpsRead, tx.Now()); err != nil {
 		return request{}, err
@@ -320,7 +320,7 @@ func (s *Service) decide(tx *db.Tx, by db.Caller, id, state string) (request, er
 	return r, err
 }
 
-// carryOut does what a request is for, and returns the rows of that.
+// carryOut executes a request, and returns its audit rows.
 func (s *Service) carryOut(tx *db.Tx, by db.Caller, r request) (done Outcome, events []audit.Event, err error) {
 	var p payload
 	if err := json.Unmarshal([]byte(r.payload), &p); err != nil {
@@ -366,7 +366,7 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 	return []audit.Event{event}, err
 }
 
-// appoint makes a person an approver as bursar admin approver appoint does. Servers mail the approvers and owners.
+// appoint makes a person an approver, like bursar admin approver appoint. Servers mail the approvers and owners.
 func (s *Service) appoint(tx *db.Tx, userID string, p payload) ([]audit.Event, error) {
 	who, err := person(tx.Q, userID)
 	if err != nil {

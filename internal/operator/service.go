@@ -1,6 +1,6 @@
-// Package operator is what people may do who operate the store: see organizations, users and the state of the server, disable and
-// reset users, appoint approvers, and confirm deposits. What could help one person to money or to approvals takes a second operator
-// where there are two.
+// Package operator contains the operations of people who operate the store. They see organizations, users and the state of the server,
+// disable and reset users, appoint approvers, and confirm deposits. Anything that could help one person to money or to approvals needs a
+// second operator if there is one.
 package operator
 
 import (
@@ -21,7 +21,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Service does what operators ask for at the pages and by the API.
+// Service runs operators' requests from the console and the API.
 type Service struct {
 	db      *db.DB
 	cursors *web.Cursors
@@ -30,12 +30,12 @@ type Service struct {
 	mail    *mail.Mailer
 }
 
-// New makes the service.
+// New returns the service.
 func New(d *db.DB, c *web.Cursors, s *signin.Service, l *identity.Links, m *mail.Mailer) *Service {
 	return &Service{db: d, cursors: c, signin: s, links: l, mail: m}
 }
 
-// Holds returns what the caller may do as an operator, as their session allows: an error unless they are one.
+// Holds returns the caller's operator permissions in their session. It returns an error if they are not an operator.
 func (s *Service) Holds(ctx context.Context, by db.Caller, need access.Permission) (held []access.Permission, err error) {
 	err = s.db.Read(ctx, func(q db.Q) error {
 		if err := access.RequireOperator(q, by.Actor, need, s.db.Now()); err != nil {
@@ -57,13 +57,13 @@ func (s *Service) read(ctx context.Context, by db.Caller, fn func(q db.Q) error)
 	})
 }
 
-// PageSize is how many rows a page lists.
+// PageSize is the number of rows on a page.
 const PageSize = 100
 
-// PageInput asks for the rows after an id.
+// PageInput selects the rows after an id.
 type PageInput struct{ After string }
 
-// Organization is one as an operator sees it.
+// Organization is an organization as shown to an operator.
 type Organization struct {
 	api.Organization
 	Workspaces, People int64
@@ -83,16 +83,16 @@ func (s *Service) Organizations(ctx context.Context, by db.Caller, in PageInput)
 	return list, err
 }
 
-// User is one as an operator sees them.
+// User is a user as shown to an operator.
 type User struct {
 	identity.User
 	Approves, Operates bool
 }
 
-// FindInput asks for users by the beginning of their address, or their id.
+// FindInput selects users by a prefix of their address, or by id.
 type FindInput struct{ Text string }
 
-// Users finds users, by their address or what it begins with, or by their id.
+// Users finds users by a prefix of their address, or by id.
 func (s *Service) Users(ctx context.Context, by db.Caller, in FindInput) (list []User, err error) {
 	text := identity.NormalizeEmail(in.Text)
 	err = s.read(ctx, by, func(q db.Q) (err error) {
@@ -121,14 +121,14 @@ func (s *Service) Users(ctx context.Context, by db.Caller, in FindInput) (list [
 	return slices.DeleteFunc(list, func(u User) bool { return !strings.HasPrefix(u.ID, "usr_") }), err
 }
 
-// StoppedWorkspace is one in which people have stopped sending payouts.
+// StoppedWorkspace is a workspace in which sending payouts is stopped.
 type StoppedWorkspace struct {
 	api.NamedWorkspace
 	Mode, Reason string
 	At           int64
 }
 
-// State is how the store is doing.
+// State is the state of the store.
 type State struct {
 	Rails     payout.Stopped
 	Conflicts []payout.RecordConflict
@@ -136,7 +136,7 @@ type State struct {
 	Waiting   int // requests of operators
 }
 
-// State returns how the store is doing.
+// State returns the state of the store.
 func (s *Service) State(ctx context.Context, by db.Caller, _ struct{}) (state State, err error) {
 	err = s.read(ctx, by, func(q db.Q) (err error) {
 		if state.Rails, err = payout.ReadStopped(q); err != nil {
@@ -173,10 +173,10 @@ func (s *Service) Audit(ctx context.Context, by db.Caller, _ struct{}) (list []a
 	return list, nil
 }
 
-// UserInput names a user.
+// UserInput identifies a user.
 type UserInput struct{ UserID string }
 
-// Disable ends the access of a user everywhere. It takes one operator.
+// Disable ends all access of a user. One operator is enough.
 func (s *Service) Disable(ctx context.Context, by db.Caller, in UserInput) (identity.User, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (identity.User, audit.Event, error) {
 		if err := access.RequireOperator(tx.Q, by.Actor, access.OpsAccess, tx.Now()); err != nil {
@@ -200,7 +200,7 @@ func person(q db.Q, id string) (u identity.User, err error) {
 	return u, err
 }
 
-// Mails reports whether links can be mailed. Without mail only the command line makes them.
+// Mails reports whether links can be mailed. Without mail, only the command line creates them.
 func (s *Service) Mails() bool { return s.links.Mails() }
 
 // AppointInput gives a member of a workspace a role that may approve.

@@ -9,13 +9,13 @@ import (
 	"bursar/internal/web"
 )
 
-// ListInput asks for the organizations of the caller.
+// ListInput selects the organizations of the caller.
 type ListInput struct{ web.PageParams }
 
 // CreateInput describes a new organization.
 type CreateInput struct{ api.OrganizationCreate }
 
-// Validate checks the organization without looking at the database.
+// Validate checks the organization without reading the database.
 func (in *CreateInput) Validate(v *fault.Violations) { check(v, &in.Name, in.Slug) }
 
 func check(v *fault.Violations, name, short *string) {
@@ -23,29 +23,29 @@ func check(v *fault.Violations, name, short *string) {
 	slug.Check(v, "slug", short)
 }
 
-// GetInput names an organization.
+// GetInput identifies an organization.
 type GetInput struct {
 	ID string `path:"id"`
 }
 
-// OwnersInput asks for the owners of an organization.
+// OwnersInput selects the owners of an organization.
 type OwnersInput struct {
 	ID string `path:"id"`
 	web.PageParams
 }
 
-// AddOwnerInput names an organization and says who becomes its owner.
+// AddOwnerInput identifies an organization and its new owner.
 type AddOwnerInput struct {
 	ID string `path:"id"`
 	api.OwnerAdd
 }
 
-// Validate checks the user without looking at the database.
+// Validate checks the user without reading the database.
 func (in *AddOwnerInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "user_id", in.UserID, 1, 100)
 }
 
-// OwnerInput names an owner of an organization.
+// OwnerInput identifies an owner of an organization.
 type OwnerInput struct {
 	ID     string `path:"id"`
 	UserID string `path:"userId"`
@@ -54,13 +54,13 @@ type OwnerInput struct {
 // maxRetention is a hundred years, in days.
 const maxRetention = 36500
 
-// SettingsInput names an organization and says what to change about it.
+// SettingsInput identifies an organization and the change of its settings.
 type SettingsInput struct {
 	ID string `path:"id"`
 	api.SettingsUpdate
 }
 
-// Validate checks the change without looking at the database.
+// Validate checks the change without reading the database.
 func (in *SettingsInput) Validate(v *fault.Violations) {
 	check(v, in.Name, in.Slug)
 	if days := in.AuditRetentionDays; days != nil && (*days < 0 || *days > maxRetention) {

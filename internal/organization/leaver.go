@@ -9,8 +9,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// LockOwner keeps others from changing an organization and the ownership of an account until the end of the transaction. An owner
-// who creates a workspace at the same moment does so before, or not at all.
+// LockOwner locks an organization, and the ownership of an account, until the end of the transaction. An owner who creates a workspace at
+// the same moment does so before, or not at all.
 func LockOwner(tx *db.Tx, organizationID, accountID string) error {
 	if _, err := lock(tx, organizationID); err != nil {
 		return err
@@ -24,7 +24,7 @@ func Owns(q db.Q, organizationID, accountID string) (bool, error) {
 	return owns, err
 }
 
-// IsLastOwner reports whether no other owner of an organization could act.
+// IsLastOwner reports whether no other owner of an organization can act.
 func IsLastOwner(q db.Q, organizationID, accountID string) (bool, error) {
 	err := notLastOwner(q, organizationID, accountID)
 	var f *fault.Fault
@@ -34,7 +34,7 @@ func IsLastOwner(q db.Q, organizationID, accountID string) (bool, error) {
 	return false, err
 }
 
-// EndOwnership ends the ownership of an owner, whom the log calls name. The caller has locked the organization.
+// EndOwnership ends an ownership. name is the owner's name in the log. The caller has locked the organization.
 func EndOwnership(tx *db.Tx, organizationID, accountID, name string) (audit.Event, error) {
 	event := ownerEvent(audit.OwnerRemoved, organizationID, "Removed the owner "+name)
 	event.Changes.Add("owners", accountID, nil)

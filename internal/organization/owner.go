@@ -22,9 +22,8 @@ func (s *Service) Owners(ctx context.Context, by db.Caller, in OwnersInput) (web
 		func(q db.Q, after string, take int) ([]api.User, error) { return owners(q, in.ID, after, take) }, "owners", in.ID)
 }
 
-// AddOwner makes a person an owner of an organization. Only owners may, and only with
-// somebody who is a member already: nobody becomes an owner who has not agreed to belong
-// to the organization.
+// AddOwner makes a person an owner of an organization. The caller must be an owner, and the person already a member. So no one becomes an
+// owner who has not agreed to belong to the organization.
 func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) (api.Ownership, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Ownership{}, err
@@ -59,8 +58,7 @@ func (s *Service) AddOwner(ctx context.Context, by db.Caller, in AddOwnerInput) 
 	})
 }
 
-// RemoveOwner ends the ownership of somebody. Only owners may, also their own; the last
-// one cannot be removed.
+// RemoveOwner ends a person's ownership. The caller must be an owner, and may remove themselves. The last owner cannot be removed.
 func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) (api.Ownership, error) {
 	err := s.authority.RequireToGiveUp(ctx, by.Actor, in.ID)
 	if in.UserID != by.ID {
@@ -74,7 +72,7 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Ownership, audit.Event, error) {
 		removed := api.Ownership{OrganizationID: in.ID, UserID: in.UserID}
-		// Two owners who remove each other at once must not leave the organization alone.
+		// Two owners who remove each other at once must not leave the organization without an owner.
 		if _, err := lock(tx, in.ID); err != nil {
 			return removed, audit.Event{}, err
 		}
@@ -97,7 +95,7 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 	})
 }
 
-// stillOwner returns an error unless the caller is an owner in a live session. The organization is locked: another owner may have removed
+// stillOwner returns an error unless the caller is an owner in a live session. The organization is locked. Another owner may have removed
 // the caller after the request was authorized.
 func stillOwner(tx *db.Tx, by db.Caller, organizationID string) error {
 	if err := identity.RequireSession(tx, by); err != nil {

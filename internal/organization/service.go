@@ -19,11 +19,11 @@ type Service struct {
 	db        *db.DB
 	authority *access.Authority
 	cursors   *web.Cursors
-	// minRetention is the fewest days that an organization may keep its audit log.
+	// minRetention is the minimum number of days that an organization keeps its audit log.
 	minRetention int
 }
 
-// New makes the service.
+// New returns the service.
 func New(d *db.DB, a *access.Authority, c *web.Cursors, minRetention int) *Service {
 	return &Service{db: d, authority: a, cursors: c, minRetention: minRetention}
 }
@@ -41,7 +41,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Organ
 	return s.read(ctx, by, in.ID, access.OrgRead)
 }
 
-// Settings returns what can be changed about an organization.
+// Settings returns the settings of an organization.
 func (s *Service) Settings(ctx context.Context, by db.Caller, in GetInput) (api.Organization, error) {
 	return s.read(ctx, by, in.ID, access.OrgSettingsRead)
 }
@@ -80,13 +80,13 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	})
 }
 
-// UpdateSettings changes the name and the slug of an organization, whether it demands a
-// second factor, and how long it keeps its audit log.
+// UpdateSettings changes the name and the slug of an organization, whether it requires a second factor, and how long it keeps its audit
+// log.
 func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsInput) (api.Organization, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgSettingsWrite); err != nil {
 		return api.Organization{}, err
 	}
-	var rules string // what the change means for the second factor and the audit log
+	var rules string // descriptions of the changes of the second factor and the audit log
 	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Organization]{
 		Lock: func(tx *db.Tx) (api.Organization, error) {
 			o, err := lock(tx, in.ID)
@@ -116,8 +116,8 @@ func (s *Service) UpdateSettings(ctx context.Context, by db.Caller, in SettingsI
 	})
 }
 
-// demandFactor changes whether an organization demands a second factor, and says so in
-// words. Whoever switches it on must have one, or the first whom it stops is themselves.
+// demandFactor changes whether an organization requires a second factor, and describes the change in words. The person who switches it on
+// must have one. Otherwise they would be the first to be locked out.
 func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (words string, err error) {
 	if demand == nil || *demand == o.RequireSecondFactor {
 		return "", nil
@@ -136,8 +136,8 @@ func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (w
 	return ", which now demands a second factor", err
 }
 
-// retain changes how long an organization keeps what is personal in its audit log, and says
-// so in words. It needs what RequireAdministration does, because what is too old is erased soon and for ever.
+// retain changes how long an organization keeps personal data in its audit log, and describes the change in words. It needs administration
+// (see RequireAdministration), because data that is too old is soon erased permanently.
 func (s *Service) retain(tx *db.Tx, by db.Caller, o *api.Organization, days *int64, changes *audit.Changes) (words string, err error) {
 	if days == nil || *days == o.AuditRetentionDays {
 		return "", nil

@@ -13,9 +13,8 @@ func read(r db.Rows) api.Organization {
 	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), RequireSecondFactor: r.Bool(3), AuditRetentionDays: r.Int(4)}
 }
 
-// listOf lists the organizations of an account. A member of a workspace belongs to its
-// organization, too. A credential that is limited to workspaces belongs to the organizations
-// of those.
+// listOf lists the organizations of an account. A member of a workspace also belongs to its organization. A credential that is limited to
+// workspaces belongs to the organizations of those.
 func listOf(q db.Q, by audit.Actor, after string, take int) ([]api.Organization, error) {
 	return db.Collect(q, read, `SELECT id, name, slug, require_second_factor, audit_retention_days FROM organization WHERE id IN (
 			SELECT organization_id FROM organization_member WHERE account_id = $1 AND $4 = ''
@@ -28,8 +27,7 @@ func find(q db.Q, id string) (api.Organization, error) {
 	return one(q.Row(`SELECT id, name, slug, require_second_factor, audit_retention_days FROM organization WHERE id = $1`, id))
 }
 
-// lock reads an organization and keeps others from changing it until the end of
-// the transaction.
+// lock reads an organization and locks it until the end of the transaction.
 func lock(tx *db.Tx, id string) (api.Organization, error) {
 	return one(tx.Row(`UPDATE organization SET name = name WHERE id = $1 RETURNING id, name, slug, require_second_factor, audit_retention_days`, id))
 }
@@ -56,8 +54,7 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 	return o, err
 }
 
-// Found makes somebody the first owner of an organization, which is their home if they
-// have none yet.
+// Found makes a person the first owner of an organization. It becomes their home if they have none.
 func Found(tx *db.Tx, organizationID, accountID string) error {
 	if err := access.SetOwner(tx, organizationID, accountID); err != nil {
 		return err
@@ -71,16 +68,15 @@ func owners(q db.Q, organizationID, after string, take int) ([]api.User, error) 
 		WHERE m.organization_id = $1 AND m.account_id > $2 AND m.role = 'owner' ORDER BY m.account_id LIMIT $3`, organizationID, after, take)
 }
 
-// owner finds an owner and says what the audit log calls them.
+// owner finds an owner and returns their name for the audit log.
 func owner(q db.Q, organizationID, accountID string) (name string, owns bool, err error) {
 	owns, err = q.Row(`SELECT a.email FROM organization_member m JOIN account a ON a.id = m.account_id
 		WHERE m.organization_id = $1 AND m.account_id = $2 AND m.role = 'owner'`, organizationID, accountID).Scan(&name)
 	return name, owns, err
 }
 
-// activeMember finds a person who can act in a workspace of the organization. It returns an
-// error if their address is not verified: whoever invited them to that workspace may have
-// completed the account, and is no owner for that.
+// activeMember finds a person who can act in a workspace of the organization. It returns an error if their address is not verified. The
+// person who invited them to that workspace may have completed the account, and must not become an owner that way.
 func activeMember(q db.Q, organizationID, accountID string) (name string, found bool, err error) {
 	found, err = q.Row(`SELECT a.email FROM live_member l JOIN account a ON a.id = l.account_id
 		WHERE l.account_id = $2 AND l.organization_id = $1 AND a.kind = 'person' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(&name)
@@ -94,8 +90,7 @@ func activeMember(q db.Q, organizationID, accountID string) (name string, found 
 	return name, found, err
 }
 
-// notLastOwner returns an error if nobody else could act as an owner. The caller must
-// have locked the organization.
+// notLastOwner returns an error if no one else can act as an owner. The caller must have locked the organization.
 func notLastOwner(q db.Q, organizationID, accountID string) error {
 	another, err := q.Row(`SELECT a.id FROM organization_member m JOIN account a ON a.id = m.account_id
 		WHERE m.organization_id = $1 AND m.account_id <> $2 AND m.role = 'owner' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(new(string))

@@ -11,13 +11,13 @@ import (
 	"bursar/internal/web"
 )
 
-// SuspensionInput names a suspended owner of an organization.
+// SuspensionInput identifies a suspended owner of an organization.
 type SuspensionInput struct {
 	ID           string `path:"id"`
 	SuspensionID string `path:"suspensionId"`
 }
 
-// SuspendedOwners lists the owners who were added through a compromised API key and about whom an owner has to decide, oldest first.
+// SuspendedOwners lists the owners who were added through a compromised API key and wait for an owner's decision, oldest first.
 func (s *Service) SuspendedOwners(ctx context.Context, by db.Caller, in OwnersInput) (web.Page[api.SuspendedOwner], error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgRead); err != nil {
 		return web.Page[api.SuspendedOwner]{}, err
@@ -41,7 +41,7 @@ func wireSuspension(q db.Q, s access.OwnerSuspension) (api.SuspendedOwner, error
 	return o, err
 }
 
-// ConfirmOwner makes a suspended owner an owner again.
+// ConfirmOwner restores a suspended owner.
 func (s *Service) ConfirmOwner(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedOwner, error) {
 	return s.decide(ctx, by, in, audit.OwnerReinstated)
 }
@@ -79,8 +79,8 @@ func (s *Service) decide(ctx context.Context, by db.Caller, in SuspensionInput, 
 	})
 }
 
-// suspended finds what the caller decides about, with the organization locked. Nobody decides about themselves, or if they came through a
-// compromised key.
+// suspended finds a suspended owner for the caller's decision, with the organization locked. A caller cannot decide about themselves, or if
+// they came through a compromised key.
 func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access.OwnerSuspension, error) {
 	if _, err := lock(tx, in.ID); err != nil {
 		return access.OwnerSuspension{}, err
@@ -103,7 +103,7 @@ func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access
 	return row, err
 }
 
-// reinstate makes a suspended owner an owner again, if they are still a member. One who was only reported has stayed one.
+// reinstate restores a suspended owner, if they are still a member. One who was only reported is still an owner.
 func reinstate(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
 	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "confirmed"); err != nil {
 		return err

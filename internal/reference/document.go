@@ -9,8 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document is the parsed YAML. It stays a tree of nodes because the page shows
-// things in the order in which they were written, which a map would lose.
+// document is the parsed YAML. It stays a tree of nodes because the page keeps the order of the source, which a map would lose.
 type document struct {
 	root *yaml.Node
 }
@@ -26,8 +25,7 @@ func parse(source []byte) (*document, error) {
 	return &document{root: root.Content[0]}, nil
 }
 
-// child walks down by keys, through references, and is nil where there is
-// nothing.
+// child descends by keys, through references. It returns nil if a key does not exist.
 func (d *document) child(node *yaml.Node, keys ...string) *yaml.Node {
 	for _, key := range keys {
 		node = d.follow(node)
@@ -50,7 +48,7 @@ func (d *document) text(node *yaml.Node, keys ...string) string {
 	return ""
 }
 
-// follow resolves references until it stands on what they lead to.
+// follow resolves references until it reaches their target.
 func (d *document) follow(node *yaml.Node) *yaml.Node {
 	if node != nil && node.Kind == yaml.AliasNode {
 		return d.follow(node.Alias)
@@ -66,7 +64,7 @@ func (d *document) follow(node *yaml.Node) *yaml.Node {
 	return d.follow(target)
 }
 
-// ownValue reads a key that stands beside a reference, not behind it.
+// ownValue reads a key beside a reference, not behind it.
 func ownValue(node *yaml.Node, key string) string {
 	for name, value := range pairs(node) {
 		if name == key && value.Kind == yaml.ScalarNode {

@@ -9,15 +9,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// highlight prints an example as indented JSON in its written order, with
-// keys, strings and literals marked for the style sheet.
+// highlight formats an example as indented JSON in source order, with keys, strings and literals marked for the style sheet.
 func highlight(node *yaml.Node) template.HTML {
 	var out strings.Builder
 	writeJSON(&out, node, "\n")
 	return template.HTML(out.String())
 }
 
-// writeJSON gets the line break that leads to the present depth.
+// writeJSON writes a node. newline is the line break with the indentation of the present depth.
 func writeJSON(out *strings.Builder, node *yaml.Node, newline string) {
 	deeper := newline + "  "
 	switch node.Kind {
@@ -64,7 +63,7 @@ func quote(text string) string {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil { // cannot happen to a string
+	if err := encoder.Encode(text); err != nil { // never happens for a string
 		return `""`
 	}
 	return strings.TrimSuffix(out.String(), "\n")

@@ -11,14 +11,13 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// markdown renders a description. Raw HTML in the source is dropped, which is
-// goldmark's default, so the result is safe to put into the page.
+// markdown renders a description. Raw HTML in the source is dropped, which is goldmark's default, so the result is safe in the page.
 func markdown(source string) (template.HTML, error) {
 	renderer := goldmark.New(
 		goldmark.WithExtensions(extension.Table),
 		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
 	)
-	// A wide table scrolls by itself on a narrow screen, by keyboard too.
+	// A wide table scrolls separately on a narrow screen, also by keyboard.
 	scrollable := strings.NewReplacer(
 		"<table>", `<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>`,
 		"</table>", "</table></div>",
@@ -30,7 +29,7 @@ func markdown(source string) (template.HTML, error) {
 	return template.HTML(scrollable.Replace(out.String())), nil
 }
 
-// inline renders one sentence or two for use inside a table cell.
+// inline renders one or two sentences for a table cell.
 func inline(source string) (template.HTML, error) {
 	rendered, err := markdown(source)
 	if err != nil {

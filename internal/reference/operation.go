@@ -59,7 +59,7 @@ func (d *document) parameters(nodes []*yaml.Node) ([]parameterGroup, error) {
 	return groups, nil
 }
 
-// request shows what goes over the wire, with the examples filled in.
+// request renders the HTTP request of an operation with its examples.
 func (d *document) request(made operation, parameters []*yaml.Node, media *yaml.Node) template.HTML {
 	target, query := made.Path, []string{}
 	for _, node := range parameters {
@@ -126,7 +126,7 @@ func (d *document) responses(made *operation, node *yaml.Node) error {
 	return nil
 }
 
-// codes finds the error codes to which a response's schema narrows the error.
+// codes finds the error codes that a response's schema allows.
 func (d *document) codes(schema *yaml.Node) []string {
 	code := d.child(schema, "properties", "error", "properties", "code")
 	if constant := d.text(code, "const"); constant != "" {

@@ -103,7 +103,7 @@ func (d *document) page() (*page, error) {
 	return content, nil
 }
 
-// base is what stands before a path: that of the path itself, or of the document.
+// base returns the prefix of a path: that of the path itself, or of the document.
 func (d *document) base(item *yaml.Node) string {
 	servers := items(d.child(item, "servers"))
 	if len(servers) == 0 {
@@ -115,7 +115,7 @@ func (d *document) base(item *yaml.Node) string {
 	return strings.TrimSuffix(d.text(servers[0], "url"), "/")
 }
 
-// credential says what a caller must send, in the words of the page.
+// credential describes the credential that a caller must send.
 func (d *document) credential(node *yaml.Node) string {
 	security := d.child(node, "security")
 	if security == nil {
@@ -137,7 +137,7 @@ func (d *document) credential(node *yaml.Node) string {
 	return strings.Join(names, " or ")
 }
 
-// anchor makes the same id from a heading as the markdown renderer does.
+// anchor returns the id of a heading, as the markdown renderer does.
 func anchor(name string) string {
 	return strings.ReplaceAll(strings.ToLower(name), " ", "-")
 }

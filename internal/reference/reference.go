@@ -1,5 +1,5 @@
-// Package reference renders the OpenAPI document as a page for people. The page
-// is one HTML document and one style sheet, needs no script and calls nobody.
+// Package reference renders the OpenAPI document as a page for people. The page is one HTML document and one style sheet. It needs no
+// script and loads nothing from other hosts.
 package reference
 
 import (
@@ -23,12 +23,12 @@ var styleSheet []byte
 
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Reference is the page. It is rendered when somebody first asks for it.
+// Reference is the page. It is rendered on the first request.
 type Reference struct {
 	render func() ([]byte, error)
 }
 
-// New renders the document, which load returns as JSON or YAML, when the page is first asked for.
+// New returns a page that renders the document on the first request. load returns the document as JSON or YAML.
 func New(load func() ([]byte, error)) *Reference {
 	return &Reference{render: sync.OnceValues(func() ([]byte, error) { return renderPage(load) })}
 }
@@ -80,8 +80,7 @@ func (r *Reference) Handler() http.Handler {
 	})
 }
 
-// serve lets a browser keep the content but ask each time whether it is
-// current, so that a new version shows at once.
+// serve lets a browser cache the content but revalidate it each time, so that a new version shows at once.
 func serve(w http.ResponseWriter, req *http.Request, contentType string, content []byte) {
 	sum := sha256.Sum256(content)
 	w.Header().Set("Content-Type", contentType)

@@ -15,8 +15,7 @@ type field struct {
 	Values      []string
 }
 
-// fields lists the fields of an object. Those of an object within stand below
-// it under their dotted names.
+// fields lists the fields of an object. Nested fields follow with dotted names.
 func (d *document) fields(schema *yaml.Node, prefix string) ([]field, error) {
 	var all []field
 	required := values(d.child(schema, "required"))

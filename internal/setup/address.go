@@ -10,17 +10,15 @@ import (
 	"bursar/internal/db"
 )
 
-// Commands that work on the store directly need the public address of the server to
-// print links. An address that an operator has configured is kept apart from one that
-// only follows from the listener: a second server, started for a test, must not
-// replace the first kind, and the second kind changes with the machine.
+// Commands that work on the store directly need the public address of the server to print links. A configured address is stored separately
+// from one that is derived from the listener. A second server, started for a test, must not replace the configured one, and the derived one
+// changes with the machine.
 const (
 	configuredURL = "public_url"
 	listenerURL   = "listener_url"
 )
 
-// PublicURL returns the public address of the server that runs on the store, or "" if
-// it is not known.
+// PublicURL returns the public address of the server that runs on the store, or "" if it is unknown.
 func PublicURL(ctx context.Context, d *db.DB) (address string, err error) {
 	err = d.Read(ctx, func(q db.Q) error {
 		for _, name := range []string{configuredURL, listenerURL} {
@@ -34,12 +32,12 @@ func PublicURL(ctx context.Context, d *db.DB) (address string, err error) {
 		return "", fmt.Errorf("read the public address: %w", err)
 	}
 	if isUnspecified(address) {
-		return "", nil // a listener on all addresses tells none that a link could use
+		return "", nil // a listener on all addresses has none that a link could use
 	}
 	return address, nil
 }
 
-// StorePublicURL remembers the public address of the server.
+// StorePublicURL stores the public address of the server.
 func StorePublicURL(ctx context.Context, d *db.DB, by db.Caller, address string, configured bool) error {
 	name := listenerURL
 	if configured {

@@ -17,19 +17,19 @@ import (
 	"bursar/internal/workspace"
 )
 
-// First describes what a new store begins with.
+// First describes the first organization, workspace and admin of a store.
 type First struct {
 	Email        string
 	Name         string
 	Organization string
 	Workspace    string
-	// PublicURL is the address that the admin's link begins with.
+	// PublicURL is the base address of the admin's link.
 	PublicURL string
-	// Mode limits the admin's key to money of a mode, unless it is audit.BothModes or "".
+	// Mode limits the admin's key to money of one mode, unless it is audit.BothModes or "".
 	Mode string
 }
 
-// Validate reports what is wrong with the values.
+// Validate validates the values.
 func (f *First) Validate(v *fault.Violations) {
 	web.CheckEmail(v, "email", f.Email)
 	web.CheckText(v, "name", f.Name, 1, 100)
@@ -37,8 +37,8 @@ func (f *First) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace", f.Workspace, 1, 100)
 }
 
-// Result names what was created. The API key, and the link by which the admin sets up
-// how they sign in to the console, are returned here and never again.
+// Result identifies what was created. The API key, and the link with which the admin sets up how they sign in to the console, are returned
+// only here.
 type Result struct {
 	UserID         string `json:"user_id"`
 	OrganizationID string `json:"organization_id"`
@@ -50,7 +50,7 @@ type Result struct {
 // ErrDone means that the store already has its first admin.
 var ErrDone = errors.New("the store is already initialised")
 
-// initialised is the setting that only one initialisation can insert.
+// initialised is the setting that only one initialization can insert.
 const initialised = "initialised"
 
 // Done reports whether the store has its first admin.
@@ -111,7 +111,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "", true) // the key was made a moment ago
+	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "", true) // the key has just been created
 	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey, Link: link.URL}, audit.All(audit.Event{
 		Action:         audit.OrganizationCreated,
 		OrganizationID: org.ID,
@@ -120,7 +120,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	}, deposited), err
 }
 
-// limitedMode returns a mode as a scope has it, in which "" is both.
+// limitedMode returns a mode in the form of a scope, in which "" is both.
 func limitedMode(mode string) string {
 	if mode == audit.BothModes {
 		return ""
@@ -128,8 +128,7 @@ func limitedMode(mode string) string {
 	return mode
 }
 
-// sandbox opens an account with a balance, so that a payout can be tried at once. No real money is
-// ever in it.
+// sandbox opens an account with a balance, so that a payout can be tried at once. It never contains real money.
 func sandbox(tx *db.Tx, workspaceID string) (audit.Event, error) {
 	a, err := ledger.NewAccount(tx, workspaceID, "Sandbox", "PHP", api.ModeSandbox)
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 
 var errUseFactor = fault.New(fault.SecondFactorRequired, "you have a second factor already: sign in with it")
 
-// lockForFactor locks how the caller signs in, before another factor is added to it.
+// lockForFactor locks the caller's sign-in methods before another factor is added.
 //
-// The session in which somebody sets up their first second factor has shown it. But
-// whoever has one and an organization that demands it must sign in with that one: a
-// stolen password must not be enough to add another.
+// A person who sets up a first second factor has shown it in that session. But if they already have one and an organization requires it,
+// they must sign in with that one. A stolen password must not be enough to add another factor.
 func (s *Service) lockForFactor(tx *db.Tx, by db.Caller) error {
 	if err := lockCaller(tx, by); err != nil {
 		return err
@@ -32,8 +31,7 @@ func (s *Service) lockForFactor(tx *db.Tx, by db.Caller) error {
 	return nil
 }
 
-// keepsFactor returns an error if a person whose organization demands a second factor has
-// none left.
+// keepsFactor returns an error if a person has no second factor left and an organization requires one.
 func (s *Service) keepsFactor(q db.Q, accountID string) error {
 	demands, err := access.DemandsOn(q, accountID)
 	if err != nil || len(demands) == 0 {

@@ -9,12 +9,12 @@ import (
 	"bursar/internal/limit"
 )
 
-// maxWaiting bounds how many wait for their turn, and with it the memory that they take.
+// maxWaiting is the maximum number of waiting callers, which bounds their memory.
 const maxWaiting = 2048
 
-// fairQueue lets a few at a time do work that is expensive. Regions take turns, and the networks of a region take its turns:
-// a network that asks a thousand times, or a region that asks from a thousand networks, waits a thousand times, and any other
-// waits for as many others as there are regions.
+// fairQueue limits how many callers do expensive work at once. Regions take turns, and the networks of a region share its turns. Many
+// requests from one network, or from many networks of one region, wait for each other. Any other caller waits for at most as many others as
+// there are regions.
 type fairQueue struct {
 	mu      sync.Mutex
 	free    int
@@ -23,14 +23,14 @@ type fairQueue struct {
 	most    int
 }
 
-// waiters are those of a network who wait, the oldest first.
+// waiters are the waiting callers of a network, oldest first.
 type waiters []chan bool
 
-// ring holds what takes turns, by key. order has the keys, the next one first.
+// ring holds what takes turns, by key. order contains the keys, the next one first.
 type ring[T any] struct {
 	of    map[string]T
 	order []string
-	count int // of all who wait
+	count int // number of waiting callers
 }
 
 func newRing[T any]() ring[T] { return ring[T]{of: map[string]T{}} }
@@ -47,14 +47,14 @@ func (r *ring[T]) remove(key string) {
 	r.order = slices.DeleteFunc(r.order, func(other string) bool { return other == key })
 }
 
-// next returns the key whose turn it is, and makes it the last one.
+// next returns the key whose turn it is, and moves it to the end.
 func (r *ring[T]) next() string {
 	key := r.order[0]
 	r.order = append(r.order[1:], key)
 	return key
 }
 
-// largest returns the key with the most who wait.
+// largest returns the key with the most waiting callers.
 func (r *ring[T]) largest(size func(T) int) (key string, most int) {
 	for _, other := range r.order {
 		if n := size(r.of[other]); n > most {
@@ -70,7 +70,7 @@ func newFairQueue(atOnce int) *fairQueue {
 
 var errTooManySignIns = fault.New(fault.Unavailable, "too many people are signing in right now: try again in a moment")
 
-// wait waits for a turn of the address. A caller who gets one calls end after it.
+// wait waits for a turn of the address. A caller who gets a turn calls end afterwards.
 func (f *fairQueue) wait(ctx context.Context, ip string) error {
 	f.mu.Lock()
 	if f.free > 0 {
@@ -98,8 +98,8 @@ func (f *fairQueue) wait(ctx context.Context, ip string) error {
 	}
 }
 
-// join adds a caller who waits. If there is no room, it takes that of the caller who came last from the largest network of
-// the largest region, unless this region and network would be as large then.
+// join adds a waiting caller. If the queue is full, it replaces the newest caller from the largest network of the largest region. It adds
+// nothing if the caller's own region and network would then be as large.
 func (f *fairQueue) join(region, network string, turn chan bool) bool {
 	if f.count >= f.most && !f.makeRoom(region, network) {
 		return false
@@ -135,7 +135,7 @@ func (f *fairQueue) makeRoom(region, network string) bool {
 	return true
 }
 
-// drop removes one of those who wait.
+// drop removes a waiting caller.
 func (f *fairQueue) drop(region, network string, i int) {
 	r := f.regions.of[region]
 	r.of[network] = slices.Delete(r.of[network], i, i+1)
@@ -148,7 +148,7 @@ func (f *fairQueue) drop(region, network string, i int) {
 	f.count--
 }
 
-// leave removes a caller who has stopped waiting, or reports that their turn is decided.
+// leave removes a caller who has stopped waiting, or reports that their turn is already decided.
 func (f *fairQueue) leave(region, network string, turn chan bool) (decided bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -164,7 +164,7 @@ func (f *fairQueue) leave(region, network string, turn chan bool) (decided bool)
 	return false
 }
 
-// end gives a turn that is over to the next region.
+// end passes a finished turn to the next region.
 func (f *fairQueue) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -21,17 +21,16 @@ import (
 	"bursar/internal/web"
 )
 
-// maxPasskeys bounds how many passkeys an account can have.
+// maxPasskeys is the maximum number of passkeys of an account.
 const maxPasskeys = 20
 
-// Ceremony is a WebAuthn ceremony: the options that are sent to the browser, and the
-// state that is kept, sealed, until the browser answers.
+// Ceremony is a WebAuthn ceremony. Options are sent to the browser. State is kept, sealed, until the browser responds.
 type Ceremony struct {
 	Options []byte // JSON, for the browser
-	State   []byte // JSON, for us
+	State   []byte // JSON, for this server
 }
 
-// owner is an account as the WebAuthn library sees it.
+// owner adapts an account to the WebAuthn library.
 type owner struct {
 	id, email, name string
 	keys            []webauthn.Credential
@@ -65,7 +64,7 @@ func keysOf(q db.Q, accountID string) ([]webauthn.Credential, error) {
 	return keys, err
 }
 
-// AskPasskey begins a sign-in with a passkey.
+// AskPasskey starts a sign-in with a passkey.
 func (s *Service) AskPasskey(by db.Caller) (Ceremony, error) {
 	if err := s.available(); err != nil {
 		return Ceremony{}, err
@@ -100,8 +99,8 @@ func begun(state []byte) (webauthn.SessionData, error) {
 
 var errWrongPasskey = fault.New(fault.InvalidCredentials, "this passkey is not registered here")
 
-// Passkey checks a browser's answer to AskPasskey. A passkey counts as two factors: the
-// device, and the person whom the device has verified.
+// Passkey verifies a browser's response to AskPasskey. A passkey counts as two factors: the device, and the person whom the device has
+// verified.
 func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byte) (Proven, error) {
 	if err := s.available(); err != nil {
 		return Proven{}, err
@@ -146,14 +145,13 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey, SecondFactor: true}, err
 }
 
-// errAnswered is for a browser that sends an answer again, or whoever has got hold of it.
+// errAnswered is the error for a response that was used before, by the browser or by someone who intercepted it.
 var errAnswered = fault.New(fault.InvalidCredentials, "this passkey's answer was used already: try again")
 
-// challengeMemory is how long it is remembered that a challenge was answered. The state of
-// a ceremony is good for a much shorter time.
+// challengeMemory is how long used challenges are stored. The state of a ceremony is valid for a much shorter time.
 const challengeMemory = time.Hour
 
-// useUp makes a challenge good once, at all nodes.
+// useUp marks a challenge as used on all nodes. It fails if the challenge was used before.
 func useUp(tx *db.Tx, challenge string) error {
 	first, err := budget.Once(tx, "passkey challenge", challenge, challengeMemory)
 	if err == nil && !first {
@@ -181,8 +179,7 @@ func (s *Service) ownerOf(ctx context.Context, rawID, handle []byte, p *person) 
 	return o, err
 }
 
-// notePasskey uses up a challenge, and stores the signature counter and the last use of
-// the passkey that has answered it.
+// notePasskey uses up a challenge, and stores the signature counter and the last use of the passkey.
 func (s *Service) notePasskey(ctx context.Context, by db.Caller, challenge string, key *webauthn.Credential) error {
 	text, err := json.Marshal(key)
 	if err != nil {
@@ -199,16 +196,15 @@ func (s *Service) notePasskey(ctx context.Context, by db.Caller, challenge strin
 	return err
 }
 
-// OfferPasskey begins to register a passkey for the caller.
+// OfferPasskey starts the registration of a passkey for the caller.
 func (s *Service) OfferPasskey(ctx context.Context, by db.Caller) (Ceremony, error) {
 	return s.offer(ctx, owner{id: by.ID, email: by.Email, name: by.Name})
 }
 
-// A sign-in with a passkey asks for no code, so a link alone must not register one for an
-// account that has a second factor.
+// A sign-in with a passkey needs no code, so a link alone must not register one for an account that has a second factor.
 var errCodeFirst = fault.New(fault.Validation, "this account has two-step sign-in: choose a password, sign in with it and your code, then add a passkey")
 
-// OfferLinkPasskey begins to register the passkey with which a link sets up an account.
+// OfferLinkPasskey starts the registration of the passkey with which a link sets up an account.
 func (s *Service) OfferLinkPasskey(ctx context.Context, link string) (Ceremony, error) {
 	opened, err := s.opened(ctx, link)
 	if err == nil && opened.SecondFactor {
@@ -238,10 +234,10 @@ func (s *Service) offer(ctx context.Context, o owner) (Ceremony, error) {
 	return ceremony(options, state)
 }
 
-// newPasskey is a passkey to store, and the challenge that it has answered.
+// newPasskey is a passkey to store, with the challenge that it answered.
 type newPasskey struct{ credentialID, credential, challenge string }
 
-// made checks a browser's answer to a registration and returns the passkey.
+// made verifies a browser's response to a registration and returns the passkey.
 func (s *Service) made(o owner, state, answer []byte) (newPasskey, error) {
 	if err := s.available(); err != nil {
 		return newPasskey{}, err
@@ -265,7 +261,7 @@ func (s *Service) made(o owner, state, answer []byte) (newPasskey, error) {
 	return newPasskey{credentialID(key.ID), string(text), session.Challenge}, nil
 }
 
-// AddPasskey stores the passkey that a browser has registered for the caller.
+// AddPasskey stores a passkey that the caller's browser has registered.
 func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, state, answer []byte) error {
 	var v fault.Violations
 	web.CheckText(&v, "name", name, 1, 100)

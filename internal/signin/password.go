@@ -20,7 +20,7 @@ import (
 	"bursar/internal/mail"
 )
 
-// Argon2id as OWASP recommends it: 19 MiB, two passes, one lane.
+// Argon2id parameters recommended by OWASP: 19 MiB, two passes, one lane.
 const (
 	argonMemory = 19 * 1024 // KiB
 	argonPasses = 2
@@ -33,12 +33,12 @@ const (
 	maxTyped    = 16 << 10 // bytes, before normalization
 )
 
-// hasher hashes passwords. Each hash takes 19 MiB and some tens of milliseconds, so only
-// a few are computed at once, and a flood from one network must leave others their turn.
+// hasher hashes passwords. Each hash takes 19 MiB and some tens of milliseconds, so only a few are computed at once. The fair queue keeps a
+// flood from one network from blocking others.
 type hasher struct {
 	queue  *fairQueue
 	memory uint32
-	prefix string // of every stored hash: the algorithm and its parameters
+	prefix string // start of every stored hash: the algorithm and its parameters
 }
 
 func newHasher(atOnce int, memory uint32) *hasher {
@@ -75,8 +75,8 @@ func (h *hasher) hash(ctx context.Context, ip, password string) (string, error) 
 	return h.prefix + base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key), nil
 }
 
-// matches compares a password with the stored hash. If there is none, it does the same
-// work and returns false, so that the time does not tell whether the account exists.
+// matches compares a password with the stored hash. Without a hash it does the same work and returns false, so that the time does not
+// reveal whether the account exists.
 func (h *hasher) matches(ctx context.Context, ip, password, stored string) (bool, error) {
 	salt, want := make([]byte, argonSalt), make([]byte, argonKey)
 	known := stored != ""
@@ -96,8 +96,7 @@ func (h *hasher) matches(ctx context.Context, ip, password, stored string) (bool
 	return known && subtle.ConstantTimeCompare(got, want) == 1, err
 }
 
-// checkPassword reports what is wrong with a new password. It must be long and not
-// among those that attackers try first; there are no other rules.
+// checkPassword validates a new password. It must be long and not among the passwords that attackers try first. There are no other rules.
 func checkPassword(v *fault.Violations, password, email string) {
 	password, fits := normal(password)
 	switch n := utf8.RuneCountInString(password); {
@@ -138,8 +137,8 @@ func (s *Service) Password(ctx context.Context, by db.Caller, email, password st
 	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword}.pending(p.hasTOTP, p.passwordHash), nil
 }
 
-// ChangePassword sets the caller's password. The caller must give the present one, if
-// there is one. All other sessions end; keepKeys decides whether API keys do.
+// ChangePassword sets the caller's password. The caller must give the present one, if there is one. All other sessions end. API keys end
+// unless keepKeys is set.
 func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, next string, keepKeys bool) error {
 	p, err := s.byID(ctx, by.ID)
 	if err != nil {

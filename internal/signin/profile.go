@@ -17,12 +17,12 @@ type Factors struct {
 	HasPassword   bool
 	Passkeys      []PasskeyInfo
 	TOTPSince     int64    // 0 if it is off
-	RecoveryCodes int      // that are left
-	Provider      bool     // the identity provider knows the person
-	DemandedBy    []string // the person's organizations that demand a second factor
+	RecoveryCodes int      // unused codes
+	Provider      bool     // the identity provider is linked to the person
+	DemandedBy    []string // the person's organizations that require a second factor
 }
 
-// PasskeyInfo is a passkey as its owner sees it.
+// PasskeyInfo is a passkey as shown to its owner.
 type PasskeyInfo struct {
 	ID         string
 	Name       string
@@ -30,7 +30,7 @@ type PasskeyInfo struct {
 	LastUsedAt int64
 }
 
-// Factors returns how the caller can sign in.
+// Factors returns the ways in which the caller can sign in.
 func (s *Service) Factors(ctx context.Context, by db.Caller) (Factors, error) {
 	var f Factors
 	err := s.db.Read(ctx, func(q db.Q) error {
@@ -84,10 +84,9 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 	return err
 }
 
-// Reset removes every way to sign in from an account and ends its sessions, on an
-// operator's behalf, for a person who has lost them or whose account was broken into. It
-// revokes the account's API keys, unless they are to be kept, and makes a link to start
-// over. The identity provider may then name somebody new for the address.
+// Reset removes every way to sign in to an account and ends its sessions, on an operator's behalf. It is for a person who has lost access
+// or whose account was compromised. It revokes the account's API keys, unless keepKeys is set, and creates a link to set up the account
+// again. The identity provider may then link a new person to the address.
 func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKeys bool) (identity.Link, error) {
 	var link identity.Link
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (_ struct{}, event audit.Event, err error) {
@@ -99,7 +98,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKey
 	return link, err
 }
 
-// ResetIn is Reset in a transaction. send makes the link for the account with its address.
+// ResetIn is Reset in a transaction. send creates the link for the account with its address.
 func (s *Service) ResetIn(tx *db.Tx, email string, keepKeys bool, send func(tx *db.Tx, accountID, email string) (identity.Link, error)) (link identity.Link, event audit.Event, err error) {
 	p, err := findPerson(tx.Row(personColumns+`a.email = $1 AND a.email <> ''`, identity.NormalizeEmail(email)))
 	if err == nil && (p.status == "" || p.status == "disabled") {

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/identity"
 )
 
-// maxRecoveries bounds how many recoveries wait in the queue.
+// maxRecoveries is the maximum number of recoveries in the queue.
 const maxRecoveries = 64
 
 type recovery struct {
@@ -17,12 +17,11 @@ type recovery struct {
 	email string
 }
 
-// Recovers reports whether a person can have a recovery link mailed.
+// Recovers reports whether recovery links can be mailed.
 func (s *Service) Recovers() bool { return s.links.Mails() }
 
-// Recover mails a link to the account with an email address, if there is one. It returns
-// before the account is looked up, so that neither the answer nor its time tells whether
-// the account exists.
+// Recover mails a link to the account with an email address, if there is one. It returns before the account is looked up, so that neither
+// the response nor its time reveals whether the account exists.
 func (s *Service) Recover(ctx context.Context, by db.Caller, email string) error {
 	email = identity.NormalizeEmail(email)
 	if err := s.attempt(ctx, by, mailboxes.Of(email)); err != nil {

@@ -25,7 +25,7 @@ func (s *Service) opened(ctx context.Context, link string) (opened identity.Open
 	return opened, err
 }
 
-// setUp checks a link that is about to set up an account, and the name for it.
+// setUp validates a link that is about to set up an account, and the account's new name.
 func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fault.Violations, email string)) (identity.Opened, error) {
 	opened, err := s.opened(ctx, link)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fau
 	return opened, v.Err()
 }
 
-// redeem uses up a link and stores the new password or passkey. It ends every earlier
-// session of the account, and tells its owner if they could sign in before.
+// redeem uses up a link and stores the new password or passkey. It ends every earlier session of the account. It notifies the owner if they
+// could sign in before.
 func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, what mail.Happening,
 	store func(tx *db.Tx, needsCode bool) error) (Proven, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {

@@ -24,15 +24,15 @@ import (
 	"bursar/internal/vault"
 )
 
-// Config is what an operator can set about signing in.
+// Config contains an operator's settings of sign-ins.
 type Config struct {
 	PublicURL string
 	Provider  Provider
 	LimitsOff bool
-	Notices   *identity.Notices  // nil if people are not told by mail what happens to their accounts
-	Failures  *identity.Failures // nil if no one counts what is not recorded
-	// HashMemory is how many KiB a password hash takes. No flag sets it: 0 is right for
-	// every server, and tests that sign in hundreds of times take less.
+	Notices   *identity.Notices  // nil if people are not notified by mail of changes to their accounts
+	Failures  *identity.Failures // nil if unrecorded failures are not counted
+	// HashMemory is the memory of a password hash in KiB. No flag sets it: 0 is right for every server. Tests with hundreds of sign-ins use
+	// less.
 	HashMemory uint32
 }
 
@@ -41,7 +41,7 @@ type Service struct {
 	db       *db.DB
 	vault    *vault.Vault
 	links    *identity.Links
-	passkeys *webauthn.WebAuthn // nil if browsers do not allow passkeys here
+	passkeys *webauthn.WebAuthn // nil if browsers do not allow passkeys at this address
 	provider *provider          // nil if none is configured
 	hasher   *hasher
 	notices  *identity.Notices
@@ -52,17 +52,17 @@ type Service struct {
 	failures *identity.Failures
 }
 
-// How often somebody can try.
+// Limits of sign-in attempts.
 var (
 	byAddress = budget.Kind{Name: "sign-ins, by address", Burst: 30, Every: 2 * time.Second}
-	// A network has more addresses than anybody needs to evade byAddress.
+	// A network has more than enough addresses to evade byAddress.
 	byNetwork = budget.Kind{Name: "sign-ins, by network", Burst: 300, Every: 200 * time.Millisecond}
 	passwords = budget.Kind{Name: "passwords, by the address that was typed", Burst: 10, Every: time.Minute}
 	codes     = budget.Kind{Name: "codes, by account", Burst: 10, Every: time.Minute}
 	mailboxes = budget.Kind{Name: "recovery mail, by the address that was typed", Burst: 3, Every: 20 * time.Minute}
 )
 
-// New makes the service.
+// New returns the service.
 func New(d *db.DB, v *vault.Vault, links *identity.Links, c Config) (*Service, error) {
 	s := &Service{db: d, vault: v, links: links, hasher: newHasher(runtime.GOMAXPROCS(0), c.HashMemory), provider: newProvider(c, d.Now), notices: c.Notices,
 		recoveries: make(chan recovery, maxRecoveries)}
@@ -99,20 +99,18 @@ func New(d *db.DB, v *vault.Vault, links *identity.Links, c Config) (*Service, e
 // TakesPasskeys reports whether passkeys can be used at the server's address.
 func (s *Service) TakesPasskeys() bool { return s.passkeys != nil }
 
-// Proven is who has signed in, and how.
+// Proven is a person who has signed in, and how.
 type Proven struct {
 	AccountID string
 	Method    identity.Method
-	// SecondFactor means that they showed one: a code, a passkey, or what the identity
-	// provider asks for.
+	// SecondFactor means that they used one: a code, a passkey, or what the identity provider requires.
 	SecondFactor bool
-	// NeedsCode means that the second factor is still missing. Password is then a mark of
-	// the password that was given, which SecondStep compares.
+	// NeedsCode means that the second factor is still missing. Password is then a mark of the given password, which SecondStep compares.
 	NeedsCode bool
 	Password  string
 }
 
-// person is an account as it signs in.
+// person is an account during a sign-in.
 type person struct {
 	actor        audit.Actor
 	status       string
@@ -147,14 +145,13 @@ func (s *Service) byID(ctx context.Context, id string) (p person, err error) {
 	return p, err
 }
 
-// attempt uses up one of the attempts of a network address, and of what is guessed at,
-// before it is known whether it succeeds, so that parallel guesses count too. Credentials
-// that cannot be guessed have no budget of their own.
+// attempt uses up an attempt of a network address and of each guess. It does so before the result is known, so that parallel guesses count
+// too. Credentials that cannot be guessed have no budget of their own.
 func (s *Service) attempt(ctx context.Context, by db.Caller, guess ...budget.Use) error {
 	return s.budgets.Spend(ctx, append(guess, byAddress.Of(limit.Address(by.IP)), byNetwork.Of(limit.Network(by.IP)))...)
 }
 
-// fail records a failed attempt; the caller does not learn why it failed.
+// fail records a failed attempt. The caller does not learn why it failed.
 func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why string, refused *fault.Fault) error {
 	who.Type = audit.User
 	event := audit.Event{Action: audit.LoginFailed, Outcome: audit.Failure, Actor: &who, Description: "Sign-in failed: " + why}
@@ -164,7 +161,7 @@ func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why s
 	return refused
 }
 
-// tell tells the caller what they do to their account, unless it fails.
+// tell notifies the caller of a change to their account, unless the change fails.
 func (s *Service) tell(tx *db.Tx, by db.Caller, err error, what mail.Happening, name string) error {
 	if err != nil {
 		return err
@@ -172,7 +169,7 @@ func (s *Service) tell(tx *db.Tx, by db.Caller, err error, what mail.Happening, 
 	return s.notices.Tell(tx, by, by.ID, by.Email, what, name)
 }
 
-// lockPerson locks how a person signs in until the end of the transaction.
+// lockPerson locks a person's sign-in methods until the end of the transaction.
 func lockPerson(tx *db.Tx, id string) error {
 	live, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING id`, id).Scan(new(string))
 	if err == nil && !live {
@@ -181,8 +178,7 @@ func lockPerson(tx *db.Tx, id string) error {
 	return err
 }
 
-// lockCaller is lockPerson for a caller who changes how they sign in. Their session may
-// have ended since it was authenticated.
+// lockCaller is lockPerson for a caller who changes their sign-in methods. Their session may have ended since it was authenticated.
 func lockCaller(tx *db.Tx, by db.Caller) error {
 	if err := lockPerson(tx, by.ID); err != nil {
 		return err

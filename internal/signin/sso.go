@@ -30,14 +30,13 @@ type Provider struct {
 	Name         string // on the button
 }
 
-// providerTimeout bounds how long an identity provider may take to answer.
+// providerTimeout is the time limit for a response of an identity provider.
 const providerTimeout = 10 * time.Second
 
-// CallbackPath is where the provider sends people back to.
+// CallbackPath is the path to which the provider redirects people.
 const CallbackPath = "/signin/sso/callback"
 
-// provider fetches the issuer's discovery document when it is first needed, so that the
-// server starts even if the provider is down.
+// provider fetches the issuer's discovery document on first use, so that the server starts even if the provider is down.
 type provider struct {
 	Provider
 	redirectURL string
@@ -46,8 +45,8 @@ type provider struct {
 	asking singleflight.Group
 	mu     sync.Mutex
 	known  *discovered
-	failed error // of the last discovery
-	until  int64 // do not ask again before, Unix milliseconds
+	failed error // error of the last discovery
+	until  int64 // no request before this time, in Unix milliseconds
 	now    func() int64
 }
 
@@ -57,7 +56,7 @@ type discovered struct {
 	oauth    *oauth2.Config
 }
 
-// failurePause is how long to wait before asking a provider again that did not answer.
+// failurePause is how long to wait before the next request to a provider that did not respond.
 const failurePause = 5 * time.Second
 
 func newProvider(c Config, now func() int64) *provider {
@@ -76,7 +75,7 @@ func (p *provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenV
 	if known, err := p.remembered(); known != nil || err != nil {
 		return known.parts(err)
 	}
-	// One goroutine asks and the others wait for it, each until its own context ends.
+	// One goroutine sends the request. The others wait for it, each until its own context ends.
 	answer := p.asking.DoChan("", func() (any, error) { return p.ask(context.WithoutCancel(ctx)) })
 	select {
 	case got := <-answer:
@@ -121,19 +120,18 @@ func (p *provider) ask(ctx context.Context) (*discovered, error) {
 	return p.known, nil
 }
 
-// unreachable is the error of a provider that does not answer. The log tells the
-// operator why; the person who signs in only learns that it does not answer.
+// unreachable is the error of a provider that does not respond. The reason is only in the log, for the operator.
 type unreachable struct{ error }
 
 func (u *unreachable) Unwrap() error { return u.error }
 
-// Unreachable reports whether an error means that the identity provider did not answer.
+// Unreachable reports whether an error means that the identity provider did not respond.
 func Unreachable(err error) bool {
 	var u *unreachable
 	return errors.As(err, &u)
 }
 
-// ProviderName is the name of the identity provider, or "" if there is none.
+// ProviderName returns the name of the identity provider, or "" if there is none.
 func (s *Service) ProviderName() string {
 	if s.provider == nil {
 		return ""
@@ -141,8 +139,7 @@ func (s *Service) ProviderName() string {
 	return s.provider.Name
 }
 
-// SSOState is the state that is kept, sealed, until the provider sends the browser
-// back.
+// SSOState is the state that is kept, sealed, until the provider redirects the browser back.
 type SSOState struct {
 	State    string
 	Nonce    string
@@ -150,9 +147,8 @@ type SSOState struct {
 	Since    int64 // if set, the person must have signed in at the provider after this time
 }
 
-// StartSSO returns where to send a browser that signs in at the provider. If fresh is
-// set, the provider must ask the person to sign in again rather than rely on its own
-// session.
+// StartSSO returns where to send a browser that signs in at the provider. If again is set, the provider must ask the person to sign in
+// again and not rely on its own session.
 func (s *Service) StartSSO(ctx context.Context, again bool) (location string, state SSOState, err error) {
 	oauth, _, err := s.provider.discover(ctx)
 	if err != nil {
@@ -176,9 +172,9 @@ var (
 	errSSOTampered = fault.New(fault.InvalidCredentials, "this sign-in did not start in this browser, or took too long: try again")
 )
 
-// FinishSSO checks what the provider sent back and finds the account: the one that its
-// subject has signed in to before, or else the one with the verified email address, which
-// belongs to that subject from then on. It completes an account that was only invited.
+// FinishSSO verifies the provider's response and finds the account. It is the account that the subject has signed in to before, or else the
+// one with the verified email address. That account belongs to the subject from then on. FinishSSO completes an account that was only
+// invited.
 func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, query url.Values) (Proven, error) {
 	oauth, verifier, err := s.provider.discover(ctx)
 	if err != nil {
@@ -225,7 +221,7 @@ func (s *Service) failUnlessUnreachable(ctx context.Context, by db.Caller, who a
 	return s.fail(ctx, by, who, "the identity provider's answer was refused: "+text[:min(len(text), 300)], errSSOFailed)
 }
 
-// bySubject finds the account that the provider means.
+// bySubject finds the account of the provider's subject.
 func (s *Service) bySubject(ctx context.Context, c ssoClaims) (p person, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		p, err = findPerson(q.Row(personColumns+`a.id = (SELECT account_id FROM sso_identity WHERE issuer = $1 AND subject = $2)`, c.issuer, c.subject))
@@ -237,8 +233,7 @@ func (s *Service) bySubject(ctx context.Context, c ssoClaims) (p person, err err
 	return s.byEmail(ctx, c.Email)
 }
 
-// bind makes an account that of a subject of the provider, and reports whether it was not
-// before. It fails if either belongs to another.
+// bind links an account to a subject of the provider, and reports whether the link is new. It fails if either is linked to another.
 func (c ssoClaims) bind(tx *db.Tx, accountID string) (first bool, err error) {
 	first, err = tx.Row(`INSERT INTO sso_identity (issuer, subject, account_id, created_at) VALUES ($1, $2, $3, $4)
 		ON CONFLICT DO NOTHING RETURNING account_id`, c.issuer, c.subject, accountID, tx.Now()).Scan(new(string))
@@ -264,8 +259,8 @@ type ssoClaims struct {
 	AuthorizedParty string `json:"azp"`
 }
 
-// issuedTo reports whether the provider issued the ID token to a client, as section 3.1.3.7 of OpenID Connect Core demands: a
-// token for several audiences names that client as the authorized party, and any token that names one names that client.
+// issuedTo reports whether the provider issued the ID token to a client, as required by section 3.1.3.7 of OpenID Connect Core. A token for
+// several audiences must name the client as the authorized party. Any authorized party must be that client.
 func (c ssoClaims) issuedTo(clientID string, audience []string) bool {
 	if c.AuthorizedParty == "" {
 		return len(audience) == 1
@@ -273,7 +268,7 @@ func (c ssoClaims) issuedTo(clientID string, audience []string) bool {
 	return c.AuthorizedParty == clientID
 }
 
-// clockSkew is how much the clocks of two machines may differ.
+// clockSkew is the tolerated difference between the clocks of two machines.
 const clockSkew = time.Minute
 
 // truth is a boolean that some providers write as a string.
@@ -322,8 +317,8 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 	return claims, nil
 }
 
-// admit signs in a person whom the provider has named, and records the address as verified
-// for every organization if the provider has verified it.
+// admit signs in a person identified by the provider. If the provider has verified the address, admit records it as verified for every
+// organization.
 func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims) (Proven, error) {
 	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO, SecondFactor: true}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
@@ -333,13 +328,13 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 		}
 		var home, changed string
 		var changes audit.Changes
-		if identity.NormalizeEmail(c.Email) == p.actor.Email { // it may have changed since the first time
+		if identity.NormalizeEmail(c.Email) == p.actor.Email { // it may have changed since the first sign-in
 			home, changed, changes, err = identity.VerifyEmail(tx, p.actor.ID, c.Name)
 		}
 		event := audit.Event{Action: audit.AccountBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
 		switch {
 		case changed != "":
-			p.actor.HomeOrgID = home // that of whoever completed the account before is not theirs
+			p.actor.HomeOrgID = home // not the home of a person who completed the account before
 			event.Action, event.Changes = audit.UserEnabled, changes
 			event.Description = "The identity provider confirmed " + p.actor.Email + ": " + changed
 		case first:

@@ -24,15 +24,14 @@ import (
 
 const (
 	totpPeriod = 30
-	// totpSkew is how many time steps a person's clock may be off.
+	// totpSkew is the tolerated error of a person's clock, in time steps.
 	totpSkew      = 1
 	recoveryCodes = 10
 )
 
 var errWrongCode = fault.New(fault.InvalidCredentials, "the code is incorrect")
 
-// NewTOTP proposes a secret for the caller's authenticator app. Nothing is
-// stored until a code shows that the app has it.
+// NewTOTP returns a new secret for the caller's authenticator app. Nothing is stored until a code shows that the app has it.
 func (s *Service) NewTOTP(by db.Caller) (*otp.Key, error) {
 	key, err := totp.Generate(totp.GenerateOpts{Issuer: "Bursar", AccountName: by.Email, SecretSize: 20})
 	if err != nil {
@@ -58,8 +57,8 @@ func typedCode(text string) string {
 	return strings.ToUpper(strings.NewReplacer(" ", "", "-", "", "\t", "").Replace(text))
 }
 
-// EnableTOTP turns on the second factor, once a code shows that the app has the secret,
-// and returns the recovery codes, which are never shown again.
+// EnableTOTP turns on the second factor, once a code shows that the app has the secret. It returns the recovery codes, which are shown only
+// once.
 func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code string) ([]string, error) {
 	if err := s.attempt(ctx, by, codes.Of(by.ID)); err != nil {
 		return nil, err
@@ -157,8 +156,7 @@ func hashRecovery(accountID, code string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Code checks the second factor of an account: a code of the authenticator app or a
-// recovery code. Neither can be used twice.
+// Code verifies the second factor of an account: a code of the authenticator app or a recovery code. Neither can be used twice.
 func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed string) error {
 	p, err := s.byID(ctx, accountID)
 	if err != nil {
@@ -167,8 +165,8 @@ func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed strin
 	return s.code(ctx, by, p, typed)
 }
 
-// pending is a sign-in that still needs the code, if the account has a second factor. It
-// is good for as long as the password with this hash.
+// pending returns a sign-in that still needs the code, if the account has a second factor. It is valid as long as the password with this
+// hash.
 func (p Proven) pending(needsCode bool, hash string) Proven {
 	if p.NeedsCode = needsCode; needsCode {
 		sum := sha256.Sum256([]byte(hash))
@@ -177,11 +175,11 @@ func (p Proven) pending(needsCode bool, hash string) Proven {
 	return p
 }
 
-// ErrPasswordChanged is for a sign-in whose password was changed before the code came.
+// ErrPasswordChanged is the error for a sign-in whose password changed before the code was entered.
 var ErrPasswordChanged = fault.New(fault.InvalidCredentials, "the password has changed: sign in again")
 
-// SecondStep completes a sign-in that needs a code. Whoever changes the password because
-// somebody else knows it must not leave that person a second step to take.
+// SecondStep completes a sign-in that needs a code. It fails if the password has changed since the first step, so that someone who knew the
+// old password cannot finish.
 func (s *Service) SecondStep(ctx context.Context, by db.Caller, first Proven, typed string) (Proven, error) {
 	p, err := s.byID(ctx, first.AccountID)
 	if err != nil {
@@ -217,7 +215,7 @@ func (s *Service) code(ctx context.Context, by db.Caller, p person, typed string
 			return false, audit.None("a wrong code changes nothing"), err
 		}
 		secret, err := s.vault.Open(0, vault.TOTPSecret(accountID), sealed)
-		if err != nil && !errors.Is(err, vault.ErrLost) { // without the app there are still the recovery codes
+		if err != nil && !errors.Is(err, vault.ErrLost) { // without the app, the recovery codes still work
 			return false, audit.None("a wrong code changes nothing"), err
 		}
 		if step, ok := matchStep(string(secret), code, tx.Now(), last); ok && err == nil {

@@ -1,5 +1,4 @@
-// Package token signs the JWTs that sessions are carried in and verifies them. The
-// keys live in the store, so that every node verifies what any node has signed.
+// Package token signs and verifies the JWTs of sessions. The keys are in the store, so that every node can verify what any node has signed.
 package token
 
 import (
@@ -21,9 +20,8 @@ import (
 	"bursar/internal/vault"
 )
 
-// Keyring signs session tokens and keeps the keys that signed earlier ones. A key
-// that was rotated out stays until every token that it signed has expired, unless it
-// was revoked.
+// Keyring signs session tokens and keeps the keys that signed earlier ones. A rotated key stays until every token that it signed has
+// expired, unless it was revoked.
 type Keyring struct {
 	db     *db.DB
 	vault  *vault.Vault
@@ -40,8 +38,7 @@ type signingKey struct {
 	private ed25519.PrivateKey
 }
 
-// NewKeyring makes a keyring for a server with a public address, which is the issuer
-// and the audience of its tokens.
+// NewKeyring returns a keyring for a server with a public address, which is the issuer and the audience of its tokens.
 func NewKeyring(d *db.DB, v *vault.Vault, issuer string) *Keyring {
 	return &Keyring{db: d, vault: v, issuer: issuer}
 }
@@ -54,18 +51,17 @@ type Session struct {
 	ExpiresAt int64
 }
 
-// Claims are what a session token says.
+// Claims are the claims of a session token.
 type Claims struct {
 	Session string `json:"sid"`
-	Key     string `json:"-"` // that the token is signed with
+	Key     string `json:"-"` // id of the key that signed the token
 	jwt.RegisteredClaims
 }
 
-// reloadInterval is how long the keys are used before they are read again, so that
-// this node forgets a key that has expired.
+// reloadInterval is how long the keys are cached, so that this node drops a key that has expired.
 const reloadInterval = time.Minute
 
-// current returns the keys, and reads them again when access has changed anywhere.
+// current returns the keys. It reads them again when access has changed on any node.
 func (k *Keyring) current(ctx context.Context) ([]signingKey, error) {
 	epoch := k.db.Epoch()
 	k.mu.Lock()
@@ -99,8 +95,8 @@ func (k *Keyring) reload(ctx context.Context, epoch uint64) ([]signingKey, error
 	return keys, nil
 }
 
-// find returns the key with an id. Another node may have made an unknown key a moment
-// ago, so find asks the store; admit keeps strangers from causing such reads at will.
+// find returns the key with an id. Another node may have just created an unknown key, so find reads the store. admit limits such reads by
+// strangers.
 func (k *Keyring) find(ctx context.Context, id string, admit func() error) (ed25519.PublicKey, error) {
 	keys, err := k.current(ctx)
 	if err != nil {
@@ -130,8 +126,7 @@ type sealedKey struct {
 	seed []byte
 }
 
-// open opens a key. One that was damaged, or whose vault key is lost, cannot be used, and
-// the others can.
+// open opens a key. A damaged key, or one whose vault key is lost, cannot be used; the others still can.
 func (k *Keyring) open(row sealedKey) (signingKey, error) {
 	text, err := k.vault.Open(0, vault.SigningSeed(row.id), row.seed)
 	if errors.Is(err, vault.ErrLost) || errors.Is(err, vault.ErrDamaged) {
@@ -174,9 +169,8 @@ func (k *Keyring) Sign(ctx context.Context, s Session) (string, error) {
 	return text, nil
 }
 
-// Verify checks the signature, the form, the issuer, the audience and the expiry of a
-// token, but not whether its session is still alive. It returns an error only when the
-// store does not answer.
+// Verify verifies the signature, the form, the issuer, the audience and the expiry of a token, but not whether its session is still live.
+// It returns an error only if the store fails.
 func (k *Keyring) Verify(ctx context.Context, token string, admit func() error) (c Claims, good bool, err error) {
 	var failed error
 	parser := jwt.NewParser(
@@ -199,14 +193,13 @@ func (k *Keyring) Verify(ctx context.Context, token string, admit func() error) 
 	return c, refused == nil, failed
 }
 
-// Has reports whether tokens of a key are still good: an operator may have revoked it
-// after one of them was verified.
+// Has reports whether tokens of a key are still valid. An operator may have revoked the key after a token was verified.
 func (k *Keyring) Has(ctx context.Context, key string) (bool, error) {
 	keys, err := k.current(ctx)
 	return pick(keys, key) != nil, err
 }
 
-// JWK is a public key as RFC 8037 writes it.
+// JWK is a public key in the format of RFC 8037.
 type JWK struct {
 	KeyType   string `json:"kty"`
 	Curve     string `json:"crv"`
@@ -238,8 +231,8 @@ func (k *Keyring) Public(ctx context.Context) (JWKS, error) {
 	return set, nil
 }
 
-// Rotate makes a new key, which signs from now on. Tokens signed with earlier keys
-// stay valid until they expire, or end at once if the earlier keys are revoked.
+// Rotate creates a new key, which signs from then on. Tokens signed with earlier keys stay valid until they expire, or end at once if
+// revoke is set.
 func (k *Keyring) Rotate(ctx context.Context, by db.Caller, revoke bool) (id string, err error) {
 	if err := k.vault.Ready(ctx, 0); err != nil {
 		return "", err

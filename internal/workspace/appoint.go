@@ -14,8 +14,8 @@ import (
 // appointedRole is the role of an approver whom an operator appoints.
 const appointedRole = "disbursement_authorizer"
 
-// Appoint makes a person an approver of a workspace, as the operator of the server, where no one else is left who could agree. They
-// count after the wait of a new approver. Servers mail the approvers and owners.
+// Appoint makes a person an approver of a workspace, as the operator of the server. It applies if no one else is left who could agree. The
+// new approver counts after the usual wait. Servers mail the approvers and owners.
 func Appoint(ctx context.Context, d *db.DB, by db.Caller, workspaceID, email string) (api.RoleAssignment, error) {
 	email = identity.NormalizeEmail(email)
 	return db.Write(ctx, d, by, func(tx *db.Tx) (api.RoleAssignment, audit.Event, error) {

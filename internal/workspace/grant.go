@@ -12,8 +12,8 @@ import (
 	"bursar/internal/mail"
 )
 
-// The names of approvals of a grant: of a role to a member, and of more permissions to a role that members have. The second person of
-// payouts or that of receiving methods decides them.
+// Kinds of approvals of a grant: of a role to a member, and of more permissions to a role that members have. The second person of payouts
+// or of receiving methods decides them.
 const (
 	payoutGrantKind    = "payout_grant"
 	receivingGrantKind = "receiving_grant"
@@ -21,14 +21,14 @@ const (
 	receivingRoleKind  = "receiving_role"
 )
 
-// grant is what an approval of one is for. Either Role or Define is set.
+// grant is the content of such an approval. Either Role or Define is set.
 type grant struct {
-	// MemberID is a member or an invitation. It is empty for who is to be invited or added by an address.
+	// MemberID is a member or an invitation. It is empty for a person who will be invited or added by address.
 	MemberID string `json:"member_id"`
 	Email    string `json:"email"` // or the name of a member
 	Role     string `json:"role"`
 	RoleName string `json:"role_name"`
-	// Permissions are those that the role has, or is to have.
+	// Permissions are the present or the new permissions of the role.
 	Permissions string `json:"permissions"`
 
 	Define *api.RoleDefine `json:"define,omitzero"`
@@ -42,7 +42,7 @@ func (g grant) of() string {
 	return "the role " + g.RoleName + " for " + g.Email
 }
 
-// subject is what the approval is about: a role, a member, or the address of someone who is not one.
+// subject returns the subject of the approval: a role, a member, or the address of a person who is not a member.
 func (g grant) subject() string {
 	switch {
 	case g.Define != nil:
@@ -96,9 +96,9 @@ func showGrant(a approval.Approval, _ bool) (string, []api.ApprovalField, error)
 	}, err
 }
 
-// secondPersonFor returns the pair whose second person has to agree to a grant, and false if there is none: the grant includes no
-// permission to approve and is of no role that a rule names, or no one else who counts could agree. until is when it counts if there is
-// no one left who could.
+// secondPersonFor returns the pair whose second person has to agree to a grant. It returns false if there is none: the grant includes no
+// permission to approve and no role that a rule names, or no one else who counts could agree. In that last case, until is when the grant
+// counts.
 func (s *Service) secondPersonFor(tx *db.Tx, by db.Caller, workspaceID, role string, given access.Set) (pair access.Pair, needed bool, until int64, err error) {
 	named, err := namedByRule(tx.Q, workspaceID, role)
 	if err != nil {
@@ -125,8 +125,8 @@ func (s *Service) secondPersonFor(tx *db.Tx, by db.Caller, workspaceID, role str
 	return pair, false, until, nil
 }
 
-// hold stores a grant that needs a second person and returns its approval, with the event. Without one the id is "". The same grant
-// that waits already is not stored again.
+// hold stores a grant that needs a second person, and returns its approval with the event. If it needs none, the id is "". A grant that is
+// already pending is not stored again.
 func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string, given access.Set, g grant) (waits string, event audit.Event, err error) {
 	pair, needed, until, err := s.secondPersonFor(tx, by, workspaceID, g.Role, given)
 	switch {
@@ -153,8 +153,7 @@ func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string
 	return waits, event, err
 }
 
-// applyGrant carries out a grant that a second person has agreed to, if it is still what was shown and whoever asked for it may still
-// grant it.
+// applyGrant executes an approved grant, if it is unchanged since it was shown and its requester may still grant it.
 func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
 	var g grant
 	if err := a.Payload(&g); err != nil {

@@ -10,10 +10,10 @@ import (
 	"bursar/internal/web"
 )
 
-// ListInput asks for the workspaces of the caller.
+// ListInput selects the workspaces of the caller.
 type ListInput struct{ web.PageParams }
 
-// GetInput names a workspace.
+// GetInput identifies a workspace.
 type GetInput struct {
 	ID string `path:"id"`
 }
@@ -21,71 +21,71 @@ type GetInput struct {
 // CreateInput describes a new workspace.
 type CreateInput struct{ api.WorkspaceCreate }
 
-// Validate checks the workspace without looking at the database.
+// Validate checks the workspace without reading the database.
 func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "name", in.Name, 1, 100)
 	web.CheckText(v, "organization_id", in.OrganizationID, 1, 100)
 	slug.Check(v, "slug", in.Slug)
 }
 
-// UpdateInput names a workspace and says what to change about it.
+// UpdateInput identifies a workspace and its change.
 type UpdateInput struct {
 	ID string `path:"id"`
 	api.WorkspaceUpdate
 }
 
-// Validate checks the change without looking at the database.
+// Validate checks the change without reading the database.
 func (in *UpdateInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "name", in.Name, 1, 100)
 	slug.Check(v, "slug", in.Slug)
 	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
 }
 
-// MembersInput asks for the members or the roles of a workspace.
+// MembersInput selects the members or the roles of a workspace.
 type MembersInput struct {
 	ID string `path:"id"`
 	web.PageParams
 }
 
-// AddMemberInput names a workspace and says who joins it.
+// AddMemberInput identifies a workspace and its new member.
 type AddMemberInput struct {
 	ID string `path:"id"`
 	api.MemberAdd
 }
 
-// Validate checks the address and the role without looking at the database.
+// Validate checks the address and the role without reading the database.
 func (in *AddMemberInput) Validate(v *fault.Violations) {
 	web.CheckEmail(v, "email", in.Email)
 	web.CheckText(v, "role", in.Role, 1, 48)
 }
 
-// MemberInput names a member of a workspace, by the id of the user or of the invitation.
+// MemberInput identifies a member of a workspace, by the id of the user or of the invitation.
 type MemberInput struct {
 	ID     string `path:"id"`
 	UserID string `path:"userId"`
 }
 
-// InvitationsInput asks for the invitations of the caller.
+// InvitationsInput selects the invitations of the caller.
 type InvitationsInput struct{ web.PageParams }
 
-// InvitationInput names an invitation of the caller.
+// InvitationInput identifies an invitation of the caller.
 type InvitationInput struct {
 	ID string `path:"id"`
 }
 
-// AssignInput names a workspace and says who gets which role there.
+// AssignInput identifies a workspace, a member and the role to assign.
 type AssignInput struct {
 	ID string `path:"id"`
 	api.RoleAssign
 }
 
-// Validate checks the member and the role without looking at the database.
+// Validate checks the member and the role without reading the database.
 func (in *AssignInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "user_id", in.UserID, 1, 100)
 	web.CheckText(v, "role", in.Role, 1, 48)
 }
 
-// UnassignInput names a role of a member.
+// UnassignInput identifies a role of a member.
 type UnassignInput struct {
 	ID     string `path:"id"`
 	UserID string `path:"userId"`
@@ -99,7 +99,7 @@ var (
 
 const maxPermissions = 64
 
-// DefineRoleInput names a role of a workspace and describes it.
+// DefineRoleInput identifies a role of a workspace and describes it.
 type DefineRoleInput struct {
 	ID   string `path:"id"`
 	Role string `path:"role"`
@@ -108,7 +108,7 @@ type DefineRoleInput struct {
 	set access.Set
 }
 
-// Validate checks the role without looking at the database.
+// Validate checks the role without reading the database.
 func (in *DefineRoleInput) Validate(v *fault.Violations) {
 	web.CheckMatch(v, "role", &in.Role, roleForm, "must be 2 to 48 of a-z, 0-9 and _, beginning with a letter")
 	if _, builtIn := access.BuiltInRole(in.Role); builtIn {
@@ -131,7 +131,7 @@ func (in *DefineRoleInput) Validate(v *fault.Violations) {
 
 const builtInRule = "is a built-in role, which cannot be changed"
 
-// DeleteRoleInput names a role of a workspace.
+// DeleteRoleInput identifies a role of a workspace.
 type DeleteRoleInput struct {
 	ID   string `path:"id"`
 	Role string `path:"role"`

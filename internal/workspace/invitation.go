@@ -14,10 +14,9 @@ import (
 	"bursar/internal/web"
 )
 
-// Invitations lists the open invitations of the caller, oldest first. An account whose
-// address is not verified has none: whoever completed it by somebody's link must neither
-// see nor accept what others prepare for the same address, so each of those is accepted
-// by its own link.
+// Invitations lists the open invitations of the caller, oldest first. An account whose address is not verified has none. A person who
+// completed it through someone's link must neither see nor accept what others send to the same address. Each of those invitations needs its
+// own link.
 func (s *Service) Invitations(ctx context.Context, by db.Caller, in InvitationsInput) (web.Page[api.Invitation], error) {
 	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, func(i api.Invitation) string { return i.ID },
 		func(q db.Q, after string, take int) ([]api.Invitation, error) {
@@ -25,7 +24,7 @@ func (s *Service) Invitations(ctx context.Context, by db.Caller, in InvitationsI
 		}, "invitations", by.ID)
 }
 
-// InvitationCount is how many open invitations the caller has.
+// InvitationCount returns the number of open invitations of the caller.
 func (s *Service) InvitationCount(ctx context.Context, by db.Caller) (n int, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		_, err = q.Row(`SELECT count(*)`+openInvitations, by.ID, s.db.Now(), by.Scope.WorkspaceList()).Scan(&n)
@@ -34,7 +33,7 @@ func (s *Service) InvitationCount(ctx context.Context, by db.Caller) (n int, err
 	return n, err
 }
 
-// AcceptInvitation makes the caller a member of the workspace that they are invited to.
+// AcceptInvitation makes the caller a member of the workspace of an invitation.
 func (s *Service) AcceptInvitation(ctx context.Context, by db.Caller, in InvitationInput) (api.InvitationDecision, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.InvitationDecision, audit.Event, error) {
 		workspaceID, err := lockInvitation(tx, by.Actor, in.ID)
@@ -54,8 +53,8 @@ func (s *Service) AcceptInvitation(ctx context.Context, by db.Caller, in Invitat
 	})
 }
 
-// DeclineInvitation ends an invitation of the caller. The workspace learns that the
-// address declined, and nothing else about an account that has it.
+// DeclineInvitation declines an invitation of the caller. The workspace learns that the address declined, and nothing about an account with
+// that address.
 func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in InvitationInput) (api.InvitationDecision, error) {
 	nobody := db.Caller{IdempotencyKey: by.IdempotencyKey,
 		Actor: audit.Actor{Type: audit.User, ID: in.ID, Email: by.Email, RequestID: by.RequestID}}
@@ -81,8 +80,7 @@ func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in Invita
 	})
 }
 
-// lockInvitation finds an open invitation of an account and locks its workspace, so that
-// it is accepted, declined or withdrawn once.
+// lockInvitation finds an open invitation of an account and locks its workspace, so that it is accepted, declined or withdrawn only once.
 func lockInvitation(tx *db.Tx, by audit.Actor, id string) (workspaceID string, err error) {
 	if _, err := tx.Row(`SELECT workspace_id FROM workspace_member WHERE invitation_id = $1 AND account_id = $2`, id, by.ID).Scan(&workspaceID); err != nil {
 		return "", err

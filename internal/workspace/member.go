@@ -25,7 +25,7 @@ func (s *Service) Members(ctx context.Context, by db.Caller, in MembersInput) (w
 		func(q db.Q, after string, take int) ([]api.Member, error) { return members(q, in.ID, after, take) }, "members", in.ID)
 }
 
-// InvitationsExpire says when invitations to a workspace expire, in Unix milliseconds.
+// InvitationsExpire returns when invitations to a workspace expire, in Unix milliseconds.
 func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspaceID string, ids []string) (map[string]int64, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.MembersRead); err != nil {
 		return nil, err
@@ -44,11 +44,9 @@ func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspace
 	return ends, err
 }
 
-// AddMember adds somebody to a workspace with a role, at once if the organization knows
-// them by an address that they have proved. Anybody else is invited and gets a link:
-// whether the address has an account makes no difference that the caller can see.
-// Somebody who is a member or invited already gets one more role. A role that approves waits for a
-// second person where there is one: see secondPersonFor.
+// AddMember adds a person to a workspace with a role. A person whom the organization knows by a verified address joins at once. Anyone else
+// is invited and gets a link, and the caller cannot see whether the address has an account. A person who is already a member or invited
+// gets the role in addition. A role that approves waits for a second person, if there is one: see secondPersonFor.
 func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput) (api.MemberAdded, error) {
 	number, err := s.mayGrant(ctx, by, in.ID, in.Role)
 	if err != nil {
@@ -85,7 +83,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 	return out.Result()
 }
 
-// addMember is AddMember once it is decided, with the members locked. It makes the link of an invitation if that is wanted.
+// addMember is AddMember after the decision, with the members locked. link requests the link of an invitation.
 func (s *Service) addMember(tx *db.Tx, by db.Caller, in AddMemberInput, link bool) (api.MemberAdded, audit.Event, error) {
 	added := api.MemberAdded{WorkspaceID: in.ID, Email: in.Email, Role: in.Role}
 	event := audit.Event{Action: audit.MemberAdded, WorkspaceID: in.ID}
@@ -140,7 +138,7 @@ func (s *Service) addMember(tx *db.Tx, by db.Caller, in AddMemberInput, link boo
 	return added, event, err
 }
 
-// Reinvite makes a new link for a member who has not accepted the invitation yet.
+// Reinvite creates a new link for a member who has not accepted the invitation.
 func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (api.MemberAdded, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.MemberAdded{}, err
@@ -148,8 +146,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.MemberAdded{}, err
 	}
-	// Whoever has the link can act as the invited member, so the caller must hold all that
-	// the member may do.
+	// The link lets its holder act as the invited member, so the caller must hold all of the member's permissions.
 	var promised access.Set
 	err := s.db.Read(ctx, func(q db.Q) error {
 		member, err := invitedMember(q, in)
@@ -213,8 +210,8 @@ func invitedMember(q db.Q, in MemberInput) (access.Member, error) {
 	return member, err
 }
 
-// RemoveMember removes somebody from a workspace, with all their roles there. The caller
-// must hold all that the member may do. Every person can leave.
+// RemoveMember removes a person from a workspace, with all their roles there. The caller must hold all of the member's permissions. Every
+// person can remove themselves.
 func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput) (api.MemberRemoved, error) {
 	leaves := in.UserID == by.ID && by.Type != audit.Client
 	var err error
@@ -260,7 +257,7 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 	})
 }
 
-// stranded counts the approvals that wait for no one who is left, after somebody who could approve has gone.
+// stranded counts the approvals that no remaining member can decide, after an approver has gone.
 func (s *Service) stranded(tx *db.Tx, workspaceID string, had access.Set) (int, error) {
 	if !had.Has(access.ReceivingApprove) && !had.Has(access.PayoutsApprove) {
 		return 0, nil
@@ -276,7 +273,7 @@ func give(tx *db.Tx, by db.Caller, workspaceID, accountID, role string) error {
 	return access.NoteRoleOrigin(tx, by.Actor, workspaceID, accountID, role)
 }
 
-// memberChanges returns what differs in a membership; the status is "" where there is none.
+// memberChanges returns the changes of a membership. The status is "" if there is none.
 func memberChanges(before, after string, rolesBefore, rolesAfter []string) audit.Changes {
 	var c audit.Changes
 	c.Add("status", before, after)
@@ -284,8 +281,8 @@ func memberChanges(before, after string, rolesBefore, rolesAfter []string) audit
 	return c
 }
 
-// lockMember finds a member, by the id of the account or of the invitation, and their
-// roles. Nobody else can change them until the end of the transaction.
+// lockMember finds a member, by the id of the account or of the invitation, and their roles. It locks both until the end of the
+// transaction.
 func lockMember(tx *db.Tx, workspaceID, id string) (access.Member, map[string]bool, error) {
 	if _, err := lockMembers(tx, workspaceID); err != nil {
 		return access.Member{}, nil, err
@@ -301,8 +298,8 @@ func lockMember(tx *db.Tx, workspaceID, id string) (access.Member, map[string]bo
 	return member, roles, err
 }
 
-// mayGrant requires the permission to change members, a role that exists, and that the
-// caller holds every permission of the role. It returns the number of the workspace, for which the vault is ready.
+// mayGrant requires the permission to change members, and every permission of the role, which must exist. It returns the number of the
+// workspace, for which the vault is ready.
 func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key string) (number int64, err error) {
 	number, err = s.authority.Enter(ctx, by.Actor, workspaceID, access.MembersWrite)
 	if err != nil {
@@ -325,8 +322,8 @@ func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key s
 	return number, s.approvals.Ready(ctx, number)
 }
 
-// mayTouch returns an error if the member holds something that the caller does not. It
-// is decided in the transaction, because the roles of both may have just changed.
+// mayTouch returns an error if the member holds a permission that the caller does not. It runs in the transaction, because the roles of
+// both may have just changed.
 func mayTouch(tx *db.Tx, by db.Caller, workspaceID, accountID string) error {
 	held, err := identity.HeldNow(tx, by, workspaceID, access.MembersWrite)
 	if err != nil {
@@ -347,8 +344,8 @@ func knownRole(q db.Q, workspaceID, key string) (access.Role, error) {
 	return role, err
 }
 
-// lockGrant locks the members of a workspace and finds the role that is granted, which may have been deleted after mayGrant found it or
-// have become one whose grant needs more.
+// lockGrant locks the members of a workspace and finds the granted role. The role may have been deleted, or may need more, since mayGrant
+// found it.
 func lockGrant(tx *db.Tx, by db.Caller, workspaceID, key string) (access.Role, error) {
 	if _, err := lockMembers(tx, workspaceID); err != nil {
 		return access.Role{}, err
@@ -360,8 +357,8 @@ func lockGrant(tx *db.Tx, by db.Caller, workspaceID, key string) (access.Role, e
 	return role, mayGive(tx, by, workspaceID, access.MembersWrite, role.Permissions)
 }
 
-// mayGive requires a permission, and that the caller may give others. The members are locked: the caller may have lost their own access, or
-// their session have ended, after the request was authorized.
+// mayGive requires a permission, and that the caller may grant others. The members are locked. The caller may have lost their access or
+// session after the request was authorized.
 func mayGive(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission, given access.Set) error {
 	held, err := identity.HeldNow(tx, by, workspaceID, need)
 	if err == nil {

@@ -15,11 +15,11 @@ import (
 
 const (
 	defaultColor = "#475467"
-	// maxRoles is how many roles a workspace can define.
+	// maxRoles is the maximum number of roles that a workspace defines.
 	maxRoles = 100
 )
 
-// Roles lists the built-in roles, then those that the workspace defines.
+// Roles lists the built-in roles, then those of the workspace.
 func (s *Service) Roles(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.Role], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
 		return web.Page[api.Role]{}, err
@@ -66,7 +66,7 @@ func wire(r access.Role) api.Role {
 	return api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: r.Permissions.Names(), BuiltIn: r.BuiltIn}
 }
 
-// Assign gives a member a role. One that approves waits for a second person where there is one: see secondPersonFor.
+// Assign gives a member a role. A role that approves waits for a second person, if there is one: see secondPersonFor.
 func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api.RoleAssignment, error) {
 	number, err := s.mayGrant(ctx, by, in.ID, in.Role)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api
 	return out.Result()
 }
 
-// assign is Assign once it is decided.
+// assign is Assign after the decision.
 func (s *Service) assign(tx *db.Tx, by db.Caller, in AssignInput) (api.RoleAssignment, audit.Event, error) {
 	given := api.RoleAssignment{WorkspaceID: in.ID, Role: in.Role}
 	member, roles, err := lockMember(tx, in.ID, in.UserID)
@@ -122,7 +122,7 @@ func (s *Service) assign(tx *db.Tx, by db.Caller, in AssignInput) (api.RoleAssig
 	return given, event, give(tx, by, in.ID, member.AccountID, in.Role)
 }
 
-// Unassign takes a role from a member. The caller must hold all that the member may do.
+// Unassign removes a role from a member. The caller must hold all of the member's permissions.
 func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) (api.RoleAssignment, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersWrite); err != nil {
 		return api.RoleAssignment{}, err
@@ -165,7 +165,7 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 	})
 }
 
-// roleChanges returns what differs between two versions of a role; one that is empty is none.
+// roleChanges returns the changes between two versions of a role. An empty version stands for no role.
 func roleChanges(before, after access.Role) audit.Changes {
 	var c audit.Changes
 	c.Add("name", before.Name, after.Name)
@@ -174,8 +174,8 @@ func roleChanges(before, after access.Role) audit.Changes {
 	return c
 }
 
-// DefineRole creates a role of the workspace, or changes it. The caller must hold all
-// that the role allows, before and after. One that members have and that is to approve waits for a second person where there is one.
+// DefineRole creates or changes a role of the workspace. The caller must hold all permissions of the role, before and after. Adding a
+// permission to approve to a role that members have waits for a second person, if there is one.
 func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInput) (api.Role, error) {
 	number, err := s.authority.Enter(ctx, by.Actor, in.ID, access.RolesWrite)
 	if err == nil {
@@ -228,7 +228,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 	return out.Result()
 }
 
-// saveRole is DefineRole once it is decided, with the members locked.
+// saveRole is DefineRole after the decision, with the members locked.
 func (s *Service) saveRole(tx *db.Tx, in DefineRoleInput, before access.Role, exists bool) (api.Role, audit.Event, error) {
 	event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
 	role := access.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
@@ -253,7 +253,7 @@ func (s *Service) saveRole(tx *db.Tx, in DefineRoleInput, before access.Role, ex
 	return answer, event, storeRole(tx, in.ID, role, exists && in.set&^before.Permissions != 0)
 }
 
-// DeleteRole deletes a role that nobody holds. The caller must hold all that it allows.
+// DeleteRole deletes a role that no member has. The caller must hold all of its permissions.
 func (s *Service) DeleteRole(ctx context.Context, by db.Caller, in DeleteRoleInput) (api.RoleDeleted, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.RolesWrite); err != nil {
 		return api.RoleDeleted{}, err

@@ -23,7 +23,7 @@ type Service struct {
 	approvals *approval.Service
 }
 
-// New makes the service.
+// New returns the service.
 func New(d *db.DB, a *access.Authority, c *web.Cursors, l *identity.Links, approvals *approval.Service) *Service {
 	s := &Service{db: d, authority: a, cursors: c, links: l, approvals: approvals}
 	s.registerGrants()
@@ -49,8 +49,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Works
 	return w, err
 }
 
-// Create creates a workspace and makes the caller its first admin. Only owners of the
-// organization may.
+// Create creates a workspace and makes the caller its first admin. The caller must be an owner of the organization.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Workspace, error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.OrganizationID, access.OrgSettingsWrite); err != nil {
 		return api.Workspace{}, err
@@ -72,7 +71,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	})
 }
 
-// Update changes the name and the slug of a workspace, and what it does with doubles.
+// Update changes the name and the slug of a workspace, and how it handles duplicates.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Workspace, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSWrite); err != nil {
 		return api.Workspace{}, err

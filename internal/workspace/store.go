@@ -25,8 +25,7 @@ func find(q db.Q, id string) (api.Workspace, error) {
 	return one(q.Row(`SELECT id, name, slug, organization_id, on_duplicate FROM workspace WHERE id = $1`, id))
 }
 
-// lock reads a workspace and keeps others from changing it until the end of the
-// transaction.
+// lock reads a workspace and locks it until the end of the transaction.
 func lock(tx *db.Tx, id string) (api.Workspace, error) {
 	return one(tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id, name, slug, organization_id, on_duplicate`, id))
 }
@@ -63,8 +62,7 @@ func update(tx *db.Tx, w api.Workspace) error {
 		w.ID, w.Name, w.Slug, cmp.Or(w.OnDuplicate, api.OnDuplicateAllow))
 }
 
-// told returns what an answer says about doubles: nothing while they are allowed, as before there
-// was a choice.
+// told returns the setting of duplicates for a response. It is empty while duplicates are allowed.
 func told(onDuplicate string) string {
 	if onDuplicate == api.OnDuplicateAllow {
 		return ""
@@ -80,8 +78,8 @@ func lockMembers(tx *db.Tx, id string) (organizationID string, err error) {
 	return organizationID, err
 }
 
-// members reads one row for each role of a member. What an account says about a person is
-// nobody's to see before they accept, not even whether there is one.
+// members reads one row for each role of a member. Account data of a person is hidden until they accept, including whether there is an
+// account.
 func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) {
 	list := []api.Member{}
 	err := q.Each(func(r db.Rows) error {
@@ -112,7 +110,8 @@ func invitationExpires(q db.Q, workspaceID, id string) (at int64, err error) {
 	return at, err
 }
 
-// openInvitations are those that an account can accept by itself, with a credential that is not limited to other workspaces.
+// openInvitations selects the invitations that an account can accept without a link, with a credential that is not limited to other
+// workspaces.
 const openInvitations = ` FROM workspace_member m JOIN account a ON a.id = m.account_id
 	JOIN workspace w ON w.id = m.workspace_id JOIN organization o ON o.id = w.organization_id
 	WHERE m.account_id = $1 AND m.accepted = FALSE AND m.invitation_expires_at > $2 AND a.email_proof = '*'
@@ -139,7 +138,7 @@ func invitationsOf(q db.Q, by audit.Actor, now int64, after string, take int) ([
 	return list, nil
 }
 
-// byRank sorts roles: first the built-in ones, those with the most permissions first.
+// byRank sorts roles: built-in roles first, those with the most permissions first.
 func byRank(a, b string) int {
 	rank := func(key string) int {
 		i := slices.IndexFunc(access.BuiltInRoles(), func(r access.Role) bool { return r.Key == key })
@@ -163,7 +162,7 @@ func rolesOf(q db.Q, workspaceID, accountID string) (map[string]bool, error) {
 	return roles, err
 }
 
-// nameOf returns what the audit log calls an account.
+// nameOf returns an account's name for the audit log.
 func nameOf(q db.Q, accountID string) (string, error) {
 	var name, email string
 	_, err := q.Row(`SELECT name, email FROM account WHERE id = $1`, accountID).Scan(&name, &email)
@@ -173,7 +172,7 @@ func nameOf(q db.Q, accountID string) (string, error) {
 	return name, err
 }
 
-// leave removes a membership, which removes its roles, too.
+// leave removes a membership, and with it its roles.
 func leave(tx *db.Tx, workspaceID, accountID string) error {
 	if err := access.RemoveMember(tx, workspaceID, accountID); err != nil {
 		return err
@@ -187,7 +186,7 @@ func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
 	}, `SELECT role, name, color, permissions FROM workspace_role WHERE workspace_id = $1 ORDER BY role`, workspaceID)
 }
 
-// storeRole stores a role. One that is widened counts for its holders as one that is granted now.
+// storeRole stores a role. A widened role counts for its holders as if newly granted.
 func storeRole(tx *db.Tx, workspaceID string, r access.Role, widened bool) error {
 	if widened { // before it allows more, or its holders would count as present
 		if err := access.DelayRole(tx, workspaceID, r.Key); err != nil {
@@ -231,7 +230,7 @@ func roleUnused(q db.Q, workspaceID, role string) error {
 	return err
 }
 
-// namedByRule reports whether an approval rule of the workspace names a role. One that waits for approval does, too.
+// namedByRule reports whether an approval rule of the workspace names a role. Rules that wait for approval are included.
 func namedByRule(q db.Q, workspaceID, role string) (bool, error) {
 	return q.Row(`SELECT id FROM payout_rule WHERE workspace_id = $1 AND role = $2 LIMIT 1`, workspaceID, role).Scan(new(string))
 }

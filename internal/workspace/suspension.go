@@ -13,13 +13,13 @@ import (
 	"bursar/internal/web"
 )
 
-// SuspensionInput names suspended access to a workspace.
+// SuspensionInput identifies suspended access to a workspace.
 type SuspensionInput struct {
 	ID           string `path:"id"`
 	SuspensionID string `path:"suspensionId"`
 }
 
-// SuspendedAccess lists what came through a compromised API key and waits for an admin, oldest first.
+// SuspendedAccess lists the access that came through a compromised API key and waits for an admin, oldest first.
 func (s *Service) SuspendedAccess(ctx context.Context, by db.Caller, in MembersInput) (web.Page[api.SuspendedAccess], error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.MembersRead); err != nil {
 		return web.Page[api.SuspendedAccess]{}, err
@@ -43,7 +43,7 @@ func wireSuspension(q db.Q, s access.Suspension) (api.SuspendedAccess, error) {
 	return a, err
 }
 
-// ConfirmSuspended gives suspended access back, or keeps what is only reported. The caller must be able to grant it.
+// ConfirmSuspended restores suspended access, or keeps access that was only reported. The caller must be able to grant it.
 func (s *Service) ConfirmSuspended(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedAccess, error) {
 	return s.decideSuspended(ctx, by, in, audit.MemberReinstated, "Confirmed the access of ", access.Reinstate)
 }
@@ -103,7 +103,7 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 	})
 }
 
-// mayReinstate returns what suspended access would give, and an error unless the caller holds all of it.
+// mayReinstate returns the permissions of suspended access, and an error unless the caller holds all of them.
 func mayReinstate(tx *db.Tx, by db.Caller, s access.Suspension) (all access.Set, err error) {
 	held, err := identity.HeldNow(tx, by, s.WorkspaceID, access.MembersWrite)
 	for _, key := range s.Roles {
@@ -119,7 +119,7 @@ func mayReinstate(tx *db.Tx, by db.Caller, s access.Suspension) (all access.Set,
 	return all, access.RequireToTouch(held, all, s.WorkspaceID)
 }
 
-// refuseGrants returns an error if suspended access has a role whose grant takes a second person now.
+// refuseGrants returns an error if suspended access has a role whose grant needs a second person.
 func (s *Service) refuseGrants(tx *db.Tx, by db.Caller, row access.Suspension) error {
 	for _, key := range row.Roles {
 		role, _, err := access.FindRole(tx.Q, row.WorkspaceID, key)

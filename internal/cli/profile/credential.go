@@ -24,7 +24,7 @@ type Credential struct {
 // Empty reports whether there is no credential.
 func (c Credential) Empty() bool { return c.APIKey == "" && c.Token == "" }
 
-// ParseCredential reads an API key or a session token.
+// ParseCredential parses an API key or a session token.
 func ParseCredential(text string) (Credential, error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -141,8 +141,7 @@ func (s CredentialStore) forgetInFile(name string) error {
 	return s.saveFile(all)
 }
 
-// TokenExpiry returns when a session token expires, in Unix milliseconds, or 0 if the
-// token does not say.
+// TokenExpiry returns when a session token expires, in Unix milliseconds, or 0 if the token does not contain it.
 func TokenExpiry(token string) int64 {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

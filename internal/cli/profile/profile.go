@@ -1,5 +1,4 @@
-// Package profile holds what the command line remembers between calls: the servers a
-// person works with, and a credential for each.
+// Package profile stores the settings of the command line between calls: the servers that a person uses, and a credential for each.
 package profile
 
 import (
@@ -15,8 +14,7 @@ import (
 	"strings"
 )
 
-// Profile lists the servers a person works with and what they chose on each. It
-// holds no secrets.
+// Profile lists the servers that a person uses, and their choices on each. It holds no secrets.
 type Profile struct {
 	Current  string              `json:"current"`
 	Contexts map[string]*Context `json:"contexts"`
@@ -76,8 +74,7 @@ func Load(dir string) (*Profile, error) {
 	return p, nil
 }
 
-// Find returns the name of the context for a server. If several fit, the current one
-// wins.
+// Find returns the name of the context for a server. If several match, the current one wins.
 func (p *Profile) Find(url string) (name string, found bool) {
 	if at := p.Contexts[p.Current]; at != nil && at.URL == url {
 		return p.Current, true
@@ -90,8 +87,8 @@ func (p *Profile) Find(url string) (name string, found bool) {
 	return "", false
 }
 
-// ServerURL normalizes the address of a server, so that addresses can be compared: it
-// adds https, removes /v1 and puts the host in lower case.
+// ServerURL normalizes the address of a server, so that addresses can be compared. It adds https, removes /v1 and puts the host in lower
+// case.
 func ServerURL(text string) string {
 	if !strings.Contains(text, "://") {
 		text = "https://" + text

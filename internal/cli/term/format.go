@@ -14,17 +14,16 @@ import (
 	"bursar/internal/spreadsheet"
 )
 
-// Format is how a command writes its result: for a person unless a flag asks for
-// JSON, jq or CSV.
+// Format is the output format of a command: text for a person, unless a flag requests JSON, jq or CSV.
 type Format struct {
 	JSON bool
 	CSV  bool
 	JQ   *JQ
 	wide bool
-	raw  bool // whether cells of CSV are written as they are
+	raw  bool // whether CSV cells are written unchanged
 }
 
-// RawUsage explains the flag --raw of every command that writes CSV.
+// RawUsage is the help of the flag --raw of every command that writes CSV.
 const RawUsage = "write CSV for machines, without the ' before what a spreadsheet would run"
 
 // Bind adds the flags that choose the format. Only lists can be written as CSV.
@@ -58,14 +57,14 @@ func (f Format) Write(t Terminal, value any, forPerson func(w io.Writer) error) 
 	return forPerson(t.Out)
 }
 
-// WriteTable writes a list. The value is what JSON holds.
+// WriteTable writes a list: the value as JSON, or else the table.
 func (f Format) WriteTable(t Terminal, value any, table *Table) error {
 	if f.CSV {
 		return f.writeCSV(t, table)
 	}
 	return f.Write(t, value, func(w io.Writer) error {
 		if len(table.rows) == 0 {
-			// This goes to standard error, because whoever reads a pipe wants rows only.
+			// This goes to standard error, because a pipe must contain only rows.
 			_, err := fmt.Fprintln(t.Err, table.Empty)
 			return err
 		}
@@ -73,7 +72,7 @@ func (f Format) WriteTable(t Terminal, value any, table *Table) error {
 	})
 }
 
-// NewEncoder makes an encoder that leaves <, > and & as they are.
+// NewEncoder returns an encoder that does not escape <, > and &.
 func NewEncoder(w io.Writer) *json.Encoder {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -126,8 +125,7 @@ func (f Format) writeCSV(t Terminal, table *Table) error {
 	return nil
 }
 
-// WritePairs writes the properties of one thing, each on a line. The arguments are
-// names and values in turn.
+// WritePairs writes the properties of one object, each on a line. The arguments are alternating names and values.
 func WritePairs(t Terminal, w io.Writer, pairs ...string) error {
 	wide := 0
 	for i := 0; i+1 < len(pairs); i += 2 {

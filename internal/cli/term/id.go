@@ -2,8 +2,7 @@ package term
 
 import "regexp"
 
-// idPattern is the form of ids: a prefix, and 26 characters of which the last are
-// random and tell ids apart.
+// idPattern is the form of ids: a prefix, and 26 characters. The last of them are random and distinguish ids.
 var idPattern = regexp.MustCompile(`^([a-z]+_)[0-9a-z]{20}([0-9a-z]{6})$`)
 
 // shortIDPattern is the form of ids in tables that have no room for whole ones.
@@ -12,7 +11,7 @@ var shortIDPattern = regexp.MustCompile(`^[a-z]+_(…|\.\.\.)[0-9a-z]{6}$`)
 // IsID reports whether a text has the form of an id.
 func IsID(text string) bool { return idPattern.MatchString(text) }
 
-// IsShortID reports whether a text has the form of an id that a table shortened.
+// IsShortID reports whether a text has the form of a shortened id in a table.
 func IsShortID(text string) bool { return shortIDPattern.MatchString(text) }
 
 // ShortIDMatches reports whether a shortened id, such as usr_…8t0v2w, stands for id.

@@ -11,15 +11,15 @@ import (
 // JQ is a compiled jq expression.
 type JQ struct{ code *gojq.Code }
 
-// CompileJQ compiles the expression of --jq. It is called before the command does
-// anything, so that a mistake in the expression changes nothing.
+// CompileJQ compiles the expression of --jq. Call it before the command has any effect, so that a mistake in the expression changes
+// nothing.
 func CompileJQ(expression string) (*JQ, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
 		return nil, Usagef("--jq: %w", err)
 	}
-	// Without an environment loader an expression cannot read variables: people paste
-	// expressions from strangers, and the environment may hold an API key.
+	// Without an environment loader, an expression cannot read variables. People paste expressions from strangers, and the environment may
+	// contain an API key.
 	code, err := gojq.Compile(query)
 	if err != nil {
 		return nil, Usagef("--jq: %w", err)

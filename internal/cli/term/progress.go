@@ -11,15 +11,14 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Progress shows on standard error how far a long command is: as a bar on a screen,
-// else as a line every few seconds.
+// Progress shows the progress of a long command on standard error: as a bar on a screen, or else as a line every few seconds.
 type Progress struct {
 	out     io.Writer
 	bar     bool
 	unicode bool
 	width   func() int
 	noun    string
-	total   int64 // the final position, 0 if unknown
+	total   int64 // the final position, or 0 if unknown
 	every   time.Duration
 
 	mu      sync.Mutex
@@ -45,8 +44,7 @@ const (
 	barLength    = 24
 )
 
-// NewProgress starts to show progress. The noun names what is counted; total is the
-// final position, or 0 if it is unknown.
+// NewProgress starts to show progress. The noun names what is counted. total is the final position, or 0 if it is unknown.
 func NewProgress(t Terminal, noun string, total int64) *Progress {
 	p := &Progress{out: t.Err, noun: noun, total: total, unicode: t.Unicode(), every: lineEvery, stop: make(chan struct{}), width: func() int { return 80 }}
 	if file, ok := t.Err.(*os.File); ok && IsTerminal(t.Err) && t.Getenv("TERM") != "dumb" {
@@ -73,7 +71,7 @@ func (p *Progress) run() {
 	}
 }
 
-// Set records how far the command is.
+// Set records the progress.
 func (p *Progress) Set(count int, at int64, refused int) {
 	p.mu.Lock()
 	p.count, p.at, p.refused = count, at, refused

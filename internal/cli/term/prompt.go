@@ -24,7 +24,7 @@ func (t Terminal) Ask(ctx context.Context, question string) (string, error) {
 	var line string
 	var err error
 	read := make(chan struct{})
-	// Nothing ends a read from a terminal, so an interrupted command leaves it behind.
+	// A read from a terminal cannot be interrupted, so an interrupted command leaves the goroutine behind.
 	go func() {
 		line, err = bufio.NewReader(t.In).ReadString('\n')
 		close(read)
@@ -32,7 +32,7 @@ func (t Terminal) Ask(ctx context.Context, question string) (string, error) {
 	select {
 	case <-read:
 	case <-ctx.Done():
-		fmt.Fprintln(t.Err) // what follows begins on a line of its own
+		fmt.Fprintln(t.Err) // start a new line
 		return "", ctx.Err()
 	}
 	switch {
@@ -63,8 +63,7 @@ func (t Terminal) Choose(ctx context.Context, question string, options []string)
 	}
 }
 
-// Confirm asks before an action that cannot be undone. A script cannot answer, so it
-// must have passed --yes.
+// Confirm asks before an action that cannot be undone. A script cannot answer, so it must pass --yes.
 func (t Terminal) Confirm(ctx context.Context, question string, yes bool) error {
 	if yes {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/mattn/go-runewidth"
 )
 
-// Table is a list as a person reads it.
+// Table is a list in the form for people.
 type Table struct {
 	Columns []string
-	Detail  []string // columns that a screen leaves out, in this order, until the rest is readable
-	Empty   string   // what to say if there are no rows
+	Detail  []string // columns that a screen omits, in this order, until the rest is readable
+	Empty   string   // message if there are no rows
 
 	rows [][]string
 }
@@ -25,9 +25,8 @@ func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
 // gap is the number of spaces between two columns.
 const gap = 2
 
-// print writes the table. On a screen it fits the width, unless wide is set: ids are
-// shortened, details left out, and then the widest columns cut. Elsewhere cells are
-// separated by tabs and nothing is cut.
+// print writes the table. On a screen it fits the width, unless wide is set. It shortens ids first, then omits details, then cuts the
+// widest columns. Elsewhere cells are separated by tabs and nothing is cut.
 func (t *Table) print(terminal Terminal, w io.Writer, wide bool) error {
 	screen := terminal.Width()
 	if screen == 0 {
@@ -59,7 +58,7 @@ func (t *Table) print(terminal Terminal, w io.Writer, wide bool) error {
 	return nil
 }
 
-// cells returns the head and the rows as the terminal can show them.
+// cells returns the head and the rows in characters that the terminal can show.
 func (t *Table) cells(terminal Terminal) [][]string {
 	head := make([]string, len(t.Columns))
 	for i, name := range t.Columns {
@@ -72,8 +71,7 @@ func (t *Table) cells(terminal Terminal) [][]string {
 	return all
 }
 
-// narrow takes away what a person misses least if the table does not fit: first the
-// middle of ids, then columns of Detail.
+// narrow removes the least important parts if the table does not fit: first the middle of ids, then columns of Detail.
 func (t *Table) narrow(all [][]string, screen int, ellipsis string) [][]string {
 	if total(naturalWidths(all)) > screen {
 		for _, row := range all {
@@ -96,8 +94,7 @@ func (t *Table) narrow(all [][]string, screen int, ellipsis string) [][]string {
 	return all
 }
 
-// readable reports whether the rows fit the screen without a column that is cut so
-// short that a person cannot guess the rest.
+// readable reports whether the rows fit the screen without a column that is cut beyond recognition.
 func readable(rows [][]string, screen int) bool {
 	const enough = 24
 	widths := fit(rows, screen)
@@ -109,14 +106,14 @@ func readable(rows [][]string, screen int) bool {
 	return total(widths) <= screen
 }
 
-// Layout holds the widths of columns. Lines written with it stand below each other.
+// Layout contains the widths of columns. Lines written with it are aligned.
 type Layout struct {
 	widths  []int
 	unicode bool
 }
 
-// Fit lays columns out for rows like those of the sample, as wide as the screen. If
-// the output is not a screen, cells are separated by tabs.
+// Fit returns a layout for rows like those of the sample, as wide as the screen. If the output is not a screen, cells are separated by
+// tabs.
 func (t Terminal) Fit(sample [][]string) Layout {
 	screen := t.Width()
 	if screen == 0 {
@@ -127,7 +124,7 @@ func (t Terminal) Fit(sample [][]string) Layout {
 
 func (t Terminal) layout(widths []int) Layout { return Layout{widths, t.Unicode()} }
 
-// Cells returns a row as the terminal can show it, for Layout.Line.
+// Cells returns a row in characters that the terminal can show, for Layout.Line.
 func (t Terminal) Cells(row ...string) []string {
 	cells := printableAll(row)
 	if IsTerminal(t.Out) && !t.Unicode() {
@@ -191,9 +188,8 @@ func total(widths []int) int {
 	return sum
 }
 
-// fit makes the widest columns narrower until all of them fit the screen, but leaves
-// each wide enough to be read. Ids and times lose their meaning when they are cut, so
-// their columns are last.
+// fit narrows the widest columns until all fit the screen, but keeps each readable. Ids and times are useless when cut, so their columns
+// are narrowed last.
 func fit(rows [][]string, screen int) []int {
 	const least = 8
 	widths := naturalWidths(rows)

@@ -1,6 +1,5 @@
-// Package term is what a command shows to a person and asks of them: tables, JSON
-// and CSV, prompts and progress. It knows whether a stream is a screen, how wide the
-// screen is and which characters it can show.
+// Package term contains the terminal input and output of commands: tables, JSON and CSV, prompts and progress. It detects whether a stream
+// is a screen, how wide the screen is and which characters it can show.
 package term
 
 import (
@@ -32,7 +31,7 @@ func IsTerminal(stream any) bool {
 	return ok && xterm.IsTerminal(int(file.Fd()))
 }
 
-// Interactive reports whether there is a person who can answer a question.
+// Interactive reports whether a person can answer a question.
 func (t Terminal) Interactive() bool { return IsTerminal(t.In) && IsTerminal(t.Err) }
 
 // Colored reports whether output to a stream may use colors.

@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// Printable removes control characters from text that other people wrote, so that it
-// cannot move the cursor, change colors or break lines.
+// Printable removes control characters from other people's text, so that it cannot move the cursor, change colors or break lines.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -37,7 +36,7 @@ func toASCII(text string) string {
 	}, text)
 }
 
-// Grouped writes a number with thousands separators: 12,345.
+// Grouped formats a number with thousands separators: 12,345.
 func Grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

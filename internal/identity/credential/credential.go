@@ -19,8 +19,7 @@ const (
 	codeAlphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 )
 
-// New makes a random secret with a checksum, so that a secret scanner can tell a
-// real one from a look-alike.
+// New returns a random secret with a checksum, so that a secret scanner can distinguish a real secret from a look-alike.
 func New(prefix string) string {
 	body := randomText(base62, secretLength)
 	return prefix + body + checksum(body)
@@ -68,10 +67,10 @@ func randomText(alphabet string, n int) string {
 	return string(out)
 }
 
-// NewCode makes a code that people can read and type. Each character holds five bits.
+// NewCode returns a code that is easy to read and type. Each character holds five bits.
 func NewCode(length int) string { return randomText(codeAlphabet, length) }
 
-// ParseCode reads a code as a person types it.
+// ParseCode parses a code as typed by a person.
 func ParseCode(typed string, length int) (code string, ok bool) {
 	code = strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(typed))
 	if len(code) != length {

@@ -1,4 +1,4 @@
-// Package termtest gives tests a terminal with a person in front of it.
+// Package termtest provides tests with a terminal and a simulated person.
 package termtest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// Screen is a pseudo-terminal. A command uses Device; the test is the person.
+// Screen is a pseudo-terminal. A command uses Device, and the test acts as the person.
 type Screen struct {
 	Device *os.File
 	Person *os.File
@@ -47,7 +47,7 @@ func (s *Screen) Type(lines ...string) {
 	}
 }
 
-// Shows runs a command and returns what the screen shows of it. It closes the device.
+// Shows runs a command and returns its output on the screen. It closes the device.
 func (s *Screen) Shows(run func()) string {
 	s.t.Helper()
 	shown, read := &bytes.Buffer{}, make(chan struct{})
@@ -61,7 +61,7 @@ func (s *Screen) Shows(run func()) string {
 	return strings.ReplaceAll(shown.String(), "\r\n", "\n")
 }
 
-// Env makes an environment from names and values in turn.
+// Env returns an environment from alternating names and values.
 func Env(pairs ...string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		for i := 0; i+1 < len(pairs); i += 2 {
