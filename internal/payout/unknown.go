@@ -34,7 +34,7 @@ import (
 // recordsReadSetting is set when records were read since the rails were stopped.
 const recordsReadSetting = "rail_records_read"
 
-// Payee of a recovered payout.
+// The payee of a recovered payout.
 const (
 	unknownPayee       = "Unknown payee"
 	unknownInstitution = "unknown"

@@ -20,7 +20,7 @@ import (
 	"bursar/internal/spreadsheet"
 )
 
-// Columns of a CSV file, which are also the members of a line of NDJSON.
+// The columns of a CSV file, which are also the members of a line of NDJSON.
 const (
 	Amount        = "amount"
 	To            = "to" // a payee of the directory, or one of their receiving methods after a slash
