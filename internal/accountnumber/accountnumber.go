@@ -1,4 +1,4 @@
-// Package accountnumber checks whether an account number can be valid, if its form is known: an IBAN has check digits, and some
+// Package accountnumber checks whether an account number can be valid, if its form is known. An IBAN has check digits, and some
 // institutions have account numbers of one length.
 package accountnumber
 

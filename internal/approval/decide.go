@@ -43,8 +43,8 @@ func (s *Service) Withdraw(ctx context.Context, by db.Caller, in Input) (api.App
 	return decide(ctx, s, by, in.ID, decision{state: api.ApprovalWithdrawn}, itself)
 }
 
-// As returns the response for a decided approval, in the transaction that decides it, so that a retry with the same idempotency key gets
-// the same response.
+// As returns the response for a decided approval, in the transaction that decides it. So a retry with the same idempotency key gets the
+// same response.
 type As[T any] func(tx *db.Tx, a api.Approval) (T, error)
 
 func itself(_ *db.Tx, a api.Approval) (api.Approval, error) { return a, nil }

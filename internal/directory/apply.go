@@ -108,7 +108,7 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 	}
 }
 
-// begin locks the tags of rows, and looks up their external ids and their entries, all at once: a lookup for each row would cost a round
+// begin locks the tags of rows, and looks up their external ids and their entries, all at once. A lookup for each row would cost a round
 // trip.
 func (a *applier) begin(rows []*entryfile.Row) (err error) {
 	if a.bulk != nil {

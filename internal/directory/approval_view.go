@@ -204,7 +204,7 @@ func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error
 	return contacts(e.Fields, recent.earlierContacts()), err
 }
 
-// contacts returns the contact fields of an entry, with their values before the recent changes: a person who entered another account may
+// contacts returns the contact fields of an entry, with their values before the recent changes. A person who entered another account may
 // also have entered their own phone number.
 func contacts(fields api.Fields, earlier map[string]string) []api.ApprovalContact {
 	list := []api.ApprovalContact{}

@@ -229,7 +229,7 @@ func (s *Service) onDuplicate(ctx context.Context, by db.Caller, workspaceID str
 	return s.authority.OnDuplicate(ctx, by.Actor, workspaceID)
 }
 
-// oneAtATime serializes creates that refuse duplicates: if two are the same, the second must find the first. It comes before all other
+// oneAtATime serializes creates that refuse duplicates: if two are the same, the second must find the first. It is called before all other
 // locks.
 func oneAtATime(tx *db.Tx, workspace int64, on string) error {
 	if on != api.OnDuplicateRefuse {

@@ -205,8 +205,8 @@ func (s *Service) splitIdentity(tx *db.Tx, before, after entry) (now entry, held
 	return now, c, nil, err
 }
 
-// isGuarded reports whether a change could redirect money: it renames an entry with a method that is payable or cooling, or activates one
-// with any method.
+// isGuarded reports whether a change could redirect money. It does if it renames an entry with a method that is payable or cooling, or
+// activates one with any method.
 func isGuarded(q db.Q, c identityChange) (bool, error) {
 	also := api.MethodActive
 	if c.activates() {

@@ -24,7 +24,7 @@ const (
 	BulkKind   = "bulk"
 )
 
-// jobChange is what the approval of a job is for. The lines are rows: the digest binds them, and each is sealed under its own id, as the
+// jobChange is what the approval of a job is for. The lines are rows. The digest binds them, and each is sealed under its own id, as the
 // account numbers are under those of their methods.
 type jobChange struct {
 	File   string `json:"file,omitzero"`

@@ -156,7 +156,7 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 	return queued, err
 }
 
-// holdAgain ends the rehearsal of a held file; the id of the returned import is empty if another node has claimed it or it has ended. A
+// holdAgain ends the rehearsal of a held file. The id of the returned import is empty if another node has claimed it or it has ended. A
 // reason is why the rehearsal failed.
 func holdAgain(tx *db.Tx, id, claim, _, reason string) (importRow, error) {
 	return oneImport(tx.Q, `UPDATE directory_import SET status = 'held', reason = $2, lease_until = $3, node = ''

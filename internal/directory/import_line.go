@@ -14,7 +14,7 @@ import (
 	"bursar/internal/vault"
 )
 
-// job is an import or a bulk that a copy of the service works for: a change that needs a second person becomes a line of its approval. The
+// job is an import or a bulk that a copy of the service works for. A change that needs a second person becomes a line of its approval. The
 // approval is requested when the job ends: see endJob. Until then no line of it can be approved.
 type job struct {
 	row    importRow

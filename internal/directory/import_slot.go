@@ -99,7 +99,7 @@ func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 	})
 }
 
-// lockTurn locks the turn of an organization, so that two slots do not claim two of its imports concurrently, and reports whether no slot
+// lockTurn locks the turn of an organization, so that two slots do not claim two of its imports concurrently. It reports whether no slot
 // works for it.
 func lockTurn(tx *db.Tx, organizationID string) (free bool, err error) {
 	var last string

@@ -24,7 +24,7 @@ type filter struct {
 	none      bool // no entry has the tag
 }
 
-// commonThreshold is how many entries must have a word before a scan of the newest is faster than to collect and sort all that have it.
+// commonThreshold is how many entries must have a word before scanning the newest is faster than collecting and sorting all that have it.
 const commonThreshold = 2000
 
 // each adds the entries to the page, in the order of the filter.

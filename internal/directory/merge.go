@@ -313,8 +313,8 @@ func (s *Service) merge(tx *db.Tx, by db.Caller, m api.Merge, target party, sour
 	return audit.All(events...), s.insertMerge(tx, m, target.entry, state)
 }
 
-// moveHistory makes the rows of the audit log about an entry, and about the methods that it has or had, part of the history of another. It
-// returns what was not part of that before. The entry itself becomes an explicit part of its own history, so that it moves with the rest.
+// moveHistory makes the audit rows about an entry, and about the methods that it has or had, part of the history of another. It returns
+// what was not part of that before. The entry itself becomes an explicit part of its own history, so that it moves with the rest.
 func moveHistory(tx *db.Tx, from, to string) ([]string, error) {
 	err := tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2) ON CONFLICT (entry_id, method_id) DO NOTHING`, stored(from), from)
 	if err != nil {

@@ -21,14 +21,14 @@ func payable(m api.ReceivingMethod, now int64) bool {
 }
 
 // makePayable is the only way for a method to become payable, or the default. That includes a new one, a line of a file, a successor, and
-// one that is to become the default. It also includes one that is promoted because the default is removed, and those of an entry that is
-// restored, merged or taken out of a merge. If the workspace demands a second person, the method waits for their approval. Otherwise it is
-// payable immediately, and the audit log records that one person sufficed. It returns the method in its new state, and further changes for
-// the audit log, which the caller adds to the changes of its event.
+// one that is to become the default. It also includes one that is promoted because the default is removed. The same goes for those of an
+// entry that is restored, merged or taken out of a merge. If the workspace demands a second person, the method waits for their approval.
+// Otherwise it is payable immediately, and the audit log records that one person sufficed. It returns the method in its new state, and
+// further changes for the audit log, which the caller adds to the changes of its event.
 //
 // A caller has made the vault ready for the workspace, locked the entry with lock, and read its methods with lockedMethods after that. The
 // method is one that insertMethod has just stored as pending, or one of the entry's methods that can already be paid. A caller that moves a
-// method to another entry, or makes one payable that was not, stores it as pending with default_since NULL first, as placeMethods does. It
+// method to another entry, or makes one payable that was not, first stores it as placeMethods does: pending, with default_since NULL. It
 // then calls makePayable with a why that showMethod knows: earlier approvals of the method end here.
 func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, m api.ReceivingMethod, wantsDefault bool, why string) (api.ReceivingMethod, audit.Changes, error) {
 	var noted audit.Changes
@@ -191,7 +191,7 @@ func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error
 	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.ID))
 }
 
-// payAgain decides again about the methods of a restored entry: if two people are demanded, none of its methods can be paid before the
+// payAgain decides again about the methods of a restored entry. If two people are demanded, none of its methods can be paid before the
 // second one has approved.
 func (s *Service) payAgain(tx *db.Tx, by db.Caller, e entry) (audit.Changes, error) {
 	all, err := s.lockedMethods(tx, e)

@@ -76,7 +76,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 		defer cancel()
 	}
 	searching := false
-	tag := in.Tag // the closure would take the whole input to the heap
+	tag := in.Tag // the closure would move the whole input to the heap
 	err = s.db.ReadList(ctx, func(q db.Q) error {
 		page.Clear()
 		searching = len(f.words) > 0

@@ -41,7 +41,8 @@ func orderOf(sort *string) order {
 // idLength is the length of the id at the end of a position in a sorted list.
 const idLength = len("entry_") + 26
 
-// positionOf returns the position of a row in a sorted list: the value of the sort column, which is in a column of the row, and the id.
+// positionOf returns the position of a row in a sorted list: the value of the sort column and the id. The value is in the given column of
+// the row.
 func (o order) positionOf(r db.Rows, column int, id []byte) []byte {
 	if o.column == byUpdated {
 		return append(strconv.AppendInt(nil, r.Int(column), 10), id...)

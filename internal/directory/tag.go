@@ -214,8 +214,7 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 	return id, found, err
 }
 
-// resolveTags turns ids and names into tags. It creates a tag for a name that the workspace does not have, if the caller holds the
-// permission to, and adds it to the known ones.
+// resolveTags turns ids and names into tags. It creates a tag for a new name, if the caller may do so, and adds it to the known ones.
 func resolveTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, held access.Set) ([]api.Tag, error) {
 	var tags []api.Tag
 	for _, text := range given {

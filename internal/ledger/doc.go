@@ -3,9 +3,9 @@
 //
 // # Accounts and buckets
 //
-// An account of a workspace (kind customer) has three buckets: available, which it may spend;
-// reserved, for payouts that are not completed yet; and pending, which a bank has announced and not
-// booked. The system has one account of each other kind for each currency and mode. It is created
+// An account of a workspace (kind customer) has three buckets. It may spend what is available.
+// Reserved money is for payouts that are not completed yet. Pending money was announced by a bank
+// and not booked. The system has one account of each other kind for each currency and mode. It is created
 // when it is first needed, and has only the bucket available:
 //
 //	bank      the counterpart of what the banks hold for us: normally below zero

@@ -185,7 +185,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		return api.Account{}, err
 	}
 	number := int64(0)
-	if a.Mode == api.ModeLive && in.Status != nil { // it may take an approval
+	if a.Mode == api.ModeLive && in.Status != nil { // it may need an approval
 		if number, err = s.authority.Enter(ctx, by.Actor, a.WorkspaceID, need); err == nil {
 			err = s.vault.Ready(ctx, number)
 		}

@@ -97,7 +97,7 @@ func readPosting(a Account, r db.Rows) api.Posting {
 const maxOfReference = 1000
 
 // postingsFor returns the postings of an account for a reference, newest first. It goes from the transactions to their few postings and
-// leaves out those of other accounts: with the account in the statement, the database might read all of its postings.
+// leaves out those of other accounts. With the account in the statement, the database might read all of its postings.
 func postingsFor(q db.Q, a Account, reference string, wanted func(api.Posting) bool, limit int) (rows []api.Posting, err error) {
 	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT id FROM ledger_transaction WHERE reference = $1 ORDER BY id DESC LIMIT $2`, reference, maxOfReference)

@@ -121,7 +121,7 @@ func (c *change) compare(tx *db.Tx, list []*attempt) error {
 // decisive reports whether an answer ends an attempt.
 func decisive(o rail.Outcome) bool { return o.State == rail.Completed || o.State == rail.Rejected }
 
-// touch notes that a payout will be stored.
+// touch records that a payout will be stored.
 func (c *change) touch(p *Payout) {
 	if c.payouts[p.ID] == nil {
 		c.payouts[p.ID], c.was[p.ID], c.marked[p.ID] = p, p.Status, p.Attention != ""

@@ -16,8 +16,8 @@ import (
 	"bursar/internal/rail"
 )
 
-// claim makes payouts that are due on a rail processing. Each has a new attempt, or the next submission of an attempt that the rail has not
-// received or that people have determined not to be paid.
+// claim makes payouts that are due on a rail processing. Each gets a new attempt, or the next submission of its last one. The latter is for
+// attempts that the rail has not received, or that people have determined not to be paid.
 func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attempt, err error) {
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // Nodes that share a database compare times stored by other nodes: leases, claims and send windows. They use the clock of the database for
-// that. A node whose own clock is far off has other faults, too: its ids and audit rows are out of order, and connectors compare times with
+// that. A node whose own clock is far off has other faults, too. Its ids and audit rows are out of order, and connectors compare times with
 // its clock. So such a node claims nothing.
 
 const (

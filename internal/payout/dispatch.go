@@ -75,7 +75,7 @@ func NewDispatcher(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, lo
 	return s
 }
 
-// Wake lets this node look for work at once.
+// Wake makes this node look for work immediately.
 func (d *Dispatcher) Wake() {
 	for _, wake := range d.wakes {
 		select {

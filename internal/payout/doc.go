@@ -8,9 +8,9 @@
 //	  │          │         │ └──────────────────────────┘ retry
 //	  └──────────┴─────────┴─▶ cancelled
 //
-// A payout's money is reserved from the moment it becomes pending until it is completed (then it is in clearing), failed or cancelled (then
-// it is available again). Some recovered payouts are an exception, see below. Money that the bank returns after completion is a transaction
-// of its own, and the payout is reversed.
+// A payout's money is reserved from the moment it becomes pending until it is completed, failed or cancelled. Then it is in clearing or,
+// if the payout was not completed, available again. Some recovered payouts are an exception, see below. Money that the bank returns after
+// completion is a transaction of its own, and the payout is reversed.
 //
 // People may resolve a payout that needs attention as paid or not paid (resolve.go). Resolved as paid, pending, processing, failed and
 // cancelled payouts become completed. Resolved as not paid, pending, processing and completed ones become failed.
@@ -34,8 +34,8 @@
 //
 // Every node has a Dispatcher. It repeats these steps:
 //
-//   - Claim: up to 500 due payouts of a rail become processing in one transaction, each with an
-//     attempt that is sending, its end-to-end id, the node and a lease. That is on disk before
+//   - Claim: up to 500 due payouts of a rail become processing in one transaction. Each gets an
+//     attempt that is sending, with its end-to-end id, the node and a lease. That is on disk before
 //     anything is sent. Payouts due on a rail that is down are not claimed, and wait. In the
 //     sandbox the same goes for a workspace in which the rail or the institution is
 //     down. Payouts of an account that was frozen meanwhile fail.
@@ -46,7 +46,7 @@
 //   - Receive: notices that rails send unasked are processed. Each is stored with its effect, by
 //     connector, message and entry, so that it has that effect once. Only then the message is done.
 //
-// ask_at of an attempt is the lease: the node that sends it or looks it up moves ask_at to the end of the
+// ask_at of an attempt is the lease. The node that sends it or looks it up moves ask_at to the end of the
 // lease, repeatedly while the rail has not answered. No other node looks it up before that. Nodes claim
 // different rows, because each skips those that another has locked.
 //
@@ -61,7 +61,7 @@
 // node submits soon after its claim (submitWithin) or not at all, and the connector sends nothing after sendWindow.
 //
 // Each answer is about one submission. An attempt that the rail has ever acknowledged, or called a duplicate, is never submitted
-// again: if a look-up no longer finds it, the payout is contradicted. A rejection decides only if it is about the
+// again. If a look-up no longer finds it, the payout is contradicted. A rejection decides only if it is about the
 // newest submission and no other one was acknowledged.
 //
 // # What a row alone does not decide
@@ -127,16 +127,18 @@
 // wait for the row of the account until the previous one is committed. So payouts that need no approval
 // and are of the same account are created in one transaction if they are requested at the same time (see
 // db.Gather). It has one update of the account, and inserts many rows of the ledger at a time. If the
-// money does not suffice for all, they are decided in the order of their requests, and only those that
-// do not fit are refused. Batches and approvals reserve in the same way.
+// money does not suffice for all, they are decided in the order of their requests. Only those that do
+// not fit are refused. Batches and approvals reserve in the same way.
 //
-// Throughput of 64 callers who change one row, gathered ÷ each in its own transaction, as measured by
-// BenchmarkGather: 4.2–4.4 on PostgreSQL on a quiet machine, 1.95–2.3 on a busy one. On SQLite, whose
-// writer groups commits already, it is 1.7 there, and 1.1–1.2 for whole payouts.
+// BenchmarkGather measures the throughput of 64 callers who change one row, gathered ÷ each in its own
+// transaction. On PostgreSQL it is 4.2–4.4 on a quiet machine, and 1.95–2.3 on a busy one. On SQLite,
+// whose writer groups commits already, it is 1.7 there, and 1.1–1.2 for whole payouts.
 //
 // # Invariants
 //
-// The model in model_test.go holds these after every step: what an account has reserved is the sum
-// of its pending and processing payouts; a payout's reservation ends once; at most one attempt of a
-// payout was accepted by the rail, according to the simulator's own table.
+// The model in model_test.go checks these after every step:
+//
+//   - The money that an account has reserved is the sum of its pending and processing payouts.
+//   - A payout's reservation ends once.
+//   - At most one attempt of a payout was accepted by the rail, according to the simulator's own table.
 package payout

@@ -30,7 +30,7 @@ type draft struct {
 	on      *rail.Rail
 	need    Need
 	exceeds []string // the rules by sum that apply to it
-	faults  []error  // everything that speaks against paying it; all of them are faults
+	faults  []error  // everything that prevents paying it; all of them are faults
 	existed bool     // a payout with its external id existed already, and this is that payout
 }
 
@@ -327,8 +327,8 @@ func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout, excee
 	return s.rules.Need(q, p, by, exceeds...)
 }
 
-// involve records accounts that have a part in a payout: its requester and those who stand behind them, such as the person who knows the
-// secret of a machine client. When a draft is published, these may be other accounts.
+// involve records accounts that have a part in a payout. They are its requester and those who stand behind them, such as the person who
+// knows the secret of a machine client. When a draft is published, these may be other accounts.
 func (p *Payout) involve(accountIDs ...string) {
 	ids := strings.Fields(p.Involved)
 	for _, id := range accountIDs {

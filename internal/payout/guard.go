@@ -182,7 +182,7 @@ func foundAccount(q db.Q, workspaceID, id, mode string) (currency string, err er
 // accountCurrency is a column: the currency of the account that a rule or a limit names.
 const accountCurrency = `(SELECT a.currency FROM ledger_account a WHERE a.id = account_id)`
 
-// meant returns the currency of the amounts of a rule or a limit: that of its account, of its rail or of all rails, "" if those have
+// meant returns the currency of the amounts of a rule or a limit. It is that of its account, of its rail or of all rails, "" if those have
 // several.
 func (r *Rules) meant(ofAccount, railName string) (currency string) {
 	if ofAccount != "" {

@@ -264,7 +264,8 @@ func (c counter) giveBack(tx *db.Tx, amount int64) error {
 		WHERE guard_id = $1 AND day = $2 AND of_id = $3 AND mode = $4 AND currency = $5`, c.guardID, c.day, c.of, c.mode, c.currency, amount)
 }
 
-// refusal returns a fault with the limit that does not allow a payout and how much of it is left; nil if the limit was removed meanwhile.
+// refusal returns a fault with the limit that does not allow a payout and how much of it is left. It returns nil if the limit was removed
+// meanwhile.
 func (u use) refusal(tx *db.Tx, p Spending) error {
 	l, err := findLimit(tx.Q, u.ID)
 	if err != nil || l.ID == "" {

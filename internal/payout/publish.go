@@ -22,7 +22,7 @@ import (
 // that needs no approval.
 //
 // Rows are locked in the order of the dispatcher: payouts first, then sums and limits, then the account. A new payout whose external id
-// already exists may wait for a transaction that changes the existing one, so it is inserted before the account is locked.
+// exists may wait for a transaction that changes the existing one. So it is inserted before the account is locked.
 func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*draft) (refused []error, err error) {
 	refused = make([]error, len(list))
 	var ready []*draft

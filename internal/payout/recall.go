@@ -14,19 +14,19 @@ import (
 
 // A store that was restored from an archive does not know what was sent after the moment of the archive.
 // So it starts with its rails stopped: nothing is claimed, on any node. Every payout that is not final is
-// in payout_recall until its rail was asked about it. That is possible because end-to-end ids follow from
+// in payout_recall until it was looked up at its rail. That is possible because end-to-end ids follow from
 // the payout and the number of the attempt:
 //
 //   - A processing payout waits for the answer about its attempt, as usual. If its rail has received that attempt, the
 //     next attempts are looked up.
-//   - For any other payout, its last attempt, which may have been submitted again, and the next attempts are looked up at
-//     all rails of its mode. A person may change the payout meanwhile: publish it, retry it, choose another rail, or
+//   - For any other payout, its last attempt and the next ones are looked up at all rails of its mode. The last attempt
+//     may have been submitted again. A person may change the payout meanwhile: publish it, retry it, choose another rail, or
 //     cancel it. An attempt that its rail has makes a pending payout processing, with that attempt. A payout that
 //     cannot go on with an attempt, because no money is reserved for it or the attempt was rejected before, needs
 //     attention (contradicted). So it cannot be sent again; the attempt is stored. These look-ups leave no tombstones:
 //     nothing is sent while the rails are stopped.
 //
-// Until all of them were looked up, notices that rails send unasked are not processed either: the notice of
+// Until all of them were looked up, notices that rails send unasked are not processed either. The notice of
 // an attempt that the store does not know yet would go to suspense. Failed payouts are looked up as well,
 // since they may have been retried after the moment. Payouts that the store does not know at all are in unknown.go.
 
@@ -38,8 +38,7 @@ const (
 	recallAhead = 5
 )
 
-// StopRails stops all rails of a store that was restored, until ResumeRails. It returns how many payouts
-// have to be asked about.
+// StopRails stops all rails of a store that was restored, until ResumeRails. It returns how many payouts must be looked up.
 func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
 	for _, statement := range []struct {
 		sql  string
@@ -202,7 +201,7 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		after = list[len(list)-1].ID
-		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask does
+		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask looks these up
 		found := d.lookUpNext(ctx, list, last)
 		for _, p := range list {
 			did, err := d.recalled(ctx, p, found[p.ID])
@@ -291,7 +290,7 @@ func (d *Dispatcher) mayHave(p *Payout) (list []*rail.Rail) {
 // recalled stores the answers of rails about a payout, and reports whether they settled it.
 func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered) (settled bool, err error) {
 	if slices.ContainsFunc(found, func(n numbered) bool { return n.outcome.State == rail.Unknown }) {
-		return false, nil // it is asked again
+		return false, nil // it is looked up again
 	}
 	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (bool, audit.Event, error) {
 		none := audit.None("a rail has told nothing new")
@@ -301,7 +300,7 @@ func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered
 			return nil
 		}, tx.ForUpdate(`SELECT `+sentColumns+` FROM payout WHERE id = $1`), was.ID)
 		if err != nil || p == nil || p.Status != was.Status || p.Attempts != was.Attempts {
-			return false, none, err // it has changed, and is asked again
+			return false, none, err // it has changed, and is looked up again
 		}
 		if err := tx.Exec(`DELETE FROM payout_recall WHERE payout_id = $1`, p.ID); err != nil {
 			return false, none, err
@@ -394,7 +393,7 @@ func (c *change) supersede(tx *db.Tx, p *Payout) error {
 // proceed lets a pending payout, or one that is processing with an earlier attempt, go on with an attempt that its rail has.
 func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error {
 	const what = "%s has attempt %d of the payout, which was sent after the moment of the archive: it is asked about"
-	if found.number == p.Attempts { // the rail had not received it before; of a processing one only later ones are asked for
+	if found.number == p.Attempts { // the rail had not received it before; for a processing payout only later attempts are looked up
 		known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
 		for _, a := range known {
 			a.payout = p

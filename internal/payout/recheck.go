@@ -20,8 +20,8 @@ import (
 	"bursar/internal/mail"
 )
 
-// Recheck marks a payout that is held, because a limit or a rule became stricter after its money was reserved, or because it was
-// approved with an API key that turned out to be compromised.
+// Recheck marks a payout that is held. A limit or a rule became stricter after its money was reserved, or it was approved with an API key
+// that turned out to be compromised.
 const Recheck = "recheck"
 
 // KindRecheck is the kind of approvals that release held payouts.
@@ -606,7 +606,7 @@ func (s *Service) release(tx *db.Tx, d *draft) error {
 }
 
 // Confirm releases a held payout, with its batch. If limits or rules still hold it, only its requester can override them, after a recent
-// login, and only if no other person could approve that.
+// login. That takes that no other person could approve it.
 func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // A file rail keeps its record of sent payments in a folder. If the folder is another one, is not shared by all nodes, or has lost notes, a
-// look-up would not find payments that the bank has. They would then be sent again. So the store remembers the identity of the folder. Each
+// look-up would miss payments that the bank has. They would then be sent again. So the store remembers the identity of the folder. Each
 // node compares them before it sends, and every second after that. The connector compares the identity under its lock, each time that it
 // sends or looks up. A conflict stops sending by that connector:
 //
@@ -31,10 +31,10 @@ import (
 //
 // It ends when the folder is right again, or when an operator adopts the folder (AdoptRecord).
 //
-// A folder that was restored from a backup lacks its newest notes. So as long as an attempt is open, the folder must list what the bank has
-// accepted since the payout of the oldest open attempt was made. That includes ended attempts, and is limited to the newest
-// comparedAccepted. Older notes may be deleted. Each attempt is stored before it is sent, so the store must know every payment that the
-// folder lists. A node compares only what was listed since the last time (comparedSetting).
+// A folder that was restored from a backup lacks its newest notes. So the folder must list what the bank has accepted since the payout of
+// the oldest open attempt was made. That includes ended attempts, and is limited to the newest comparedAccepted. Older notes may be
+// deleted. Each attempt is stored before it is sent, so the store must know every payment that the folder lists. A node compares only what
+// was listed since the last time (comparedSetting).
 
 const (
 	// recordSetting is the setting with the identity of a connector's record. conflictSetting is what a node has found to be wrong with a
@@ -371,8 +371,8 @@ func (d *Dispatcher) findMissing(ctx context.Context, r *record, found *RecordCo
 	return err
 }
 
-// openAttempts begins a query for the attempts by some rails that have not ended. It selects their end-to-end ids, their highest
-// submissions that were not paid according to people, what the rail has acknowledged, and when their payouts were made.
+// openAttempts begins a query for the attempts by some rails that have not ended. It selects their end-to-end ids and their highest
+// submissions that were not paid according to people. It also selects what the rail has acknowledged, and when their payouts were made.
 func openAttempts(mode string, rails []string) *db.Statement {
 	sql := db.NewStatement(`SELECT a.end_to_end_id, a.not_paid, a.accepted, payout.created_at FROM payout_attempt a JOIN payout ON payout.id = a.payout_id
 		WHERE a.state IN ('sending', 'accepted', 'unknown') AND payout.mode = `, mode)

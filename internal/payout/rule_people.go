@@ -12,7 +12,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// A rule that no set of people can satisfy is refused: for none of those who can request its payouts there are enough others who may
+// A rule that no set of people can satisfy is refused. For none of those who can request its payouts there are enough others who may
 // approve them. Approvers who do not count as second persons yet are included, since they will. Rules do not prevent people from losing
 // access later.
 

@@ -10,10 +10,10 @@ import (
 	"bursar/internal/fault"
 )
 
-// A rule by sum applies to the payouts of a day in Manila that together are above its amount: all to one payee, or all of one requester
-// with their keys and machine clients. A payout is counted when it is requested, by the counters that limits have. It is removed if it is
-// cancelled, rejected or fails on that day. Payouts that bring a sum above the amount need the approvals of the rule, whatever happened to
-// earlier ones.
+// A rule by sum applies to the payouts of a day in Manila that together are above its amount. They are all to one payee, or all of one
+// requester with their keys and machine clients. A payout is counted when it is requested, by the counters that limits have. It is removed
+// if it is cancelled, rejected or fails on that day. Payouts that bring a sum above the amount need the approvals of the rule, whatever
+// happened to earlier ones.
 
 // bySum reports whether a rule applies to the sum of a day, and not to single payouts.
 func (u rule) bySum() bool { return u.Per == api.LimitPerDay }

@@ -150,7 +150,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Payou
 	return out, s.reveal(ctx, by, draft{Payout: p, number: number})
 }
 
-// revealing is used up by the audit row about showing a caller the account number of a payout: reading it again within the hour leaves no
+// revealing is used up by the audit row about showing a caller the account number of a payout. Reading it again within the hour leaves no
 // other row.
 func revealing(by db.Caller, p Payout) budget.Use {
 	return budget.Kind{Name: "reveal", Burst: 1, Every: time.Hour}.Of(by.ID + " " + by.KeyID + " " + p.ID)

@@ -7,15 +7,15 @@
 // # What a connector guarantees
 //
 // A payment is paid at most once, even if a node pauses, dies or repeats a call. The caller stores an attempt with its end-to-end id
-// and submission before it calls Submit. If the outcome is unknown, it calls LookUp. It submits the same attempt again, with the next
-// submission number, only if the answer is NotReceived, or if people have determined that it was not paid. Every connector therefore
+// and submission before it calls Submit. If the outcome is unknown, it calls LookUp. It submits the same attempt again only if the answer
+// is NotReceived, or if people have determined that it was not paid. The submission number is then the next one. Every connector therefore
 // gives these guarantees, which internal/rail/railtest checks:
 //
 //   - Submit of a payment that the rail has received, as any submission, sends nothing. It answers for the one received.
-//     The exception is a submission after Payment.NotPaid: it is sent, once, unless a submission after NotPaid was received or
+//     The exception is a submission after Payment.NotPaid. It is sent, once, unless a submission after NotPaid was received or
 //     the rail knows that it has paid an earlier one.
-//   - NotReceived is final for that submission and all earlier ones: a Submit that arrives later, for example from a node that was
-//     paused, sends nothing and answers Unknown. Submit and LookUp therefore exclude each other: either Submit comes
+//   - NotReceived is final for that submission and all earlier ones. A Submit that arrives later, for example from a node that was
+//     paused, sends nothing and answers Unknown. Submit and LookUp therefore exclude each other. Either Submit comes
 //     first and LookUp finds the payment, or LookUp comes first and leaves a tombstone that Submit finds.
 //   - Submit sends nothing once its context has ended, nor after Payment.SendBefore. Both are checked last, after
 //     any wait, before the payment is sent.
@@ -154,7 +154,7 @@ type Notice struct {
 	Text      string
 }
 
-// Message is what was received at once, such as a file: its notices are processed in one transaction or in several, and then it is done.
+// Message is what was received at once, such as a file. Its notices are processed in one transaction or in several, and then it is done.
 type Message struct {
 	ID      string
 	Notices []Notice

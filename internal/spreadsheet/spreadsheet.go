@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// starts are the characters that begin a formula, or that a spreadsheet skips before one: those that OWASP names, with the full-width forms
-// that some spreadsheets treat as the same.
+// starts are the characters that begin a formula, or that a spreadsheet skips before one. They are those that OWASP names, with the
+// full-width forms that some spreadsheets treat the same.
 const starts = "=+-@\t\r\n\x00＝＋－＠"
 
 // isFormula reports whether a spreadsheet could run a cell if it had no apostrophes. Leading apostrophes are skipped, so a cell that begins

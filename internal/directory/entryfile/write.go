@@ -55,7 +55,7 @@ func (c *Columns) Add(fields api.Fields) error {
 	return nil
 }
 
-// plain reports whether a field is a text that a cell can hold unchanged: an empty cell means that there is no value, and CSV does not keep
+// plain reports whether a field is a text that a cell can hold unchanged. An empty cell means that there is no value, and CSV does not keep
 // carriage returns.
 func plain(field api.Field) bool {
 	text, ok := field.Text()

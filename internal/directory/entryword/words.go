@@ -1,4 +1,4 @@
-// Package entryword derives the label of an entry and the words that a search finds it by, and caches which words are too common to index.
+// Package entryword derives the label of an entry and the words that a search finds it by. It caches which words are too common to index.
 // It is a package of its own so that its tests do not compile the server again.
 package entryword
 

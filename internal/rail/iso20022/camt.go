@@ -230,10 +230,10 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	return d.add(n)
 }
 
-// movement returns the name of the movement of a transaction. It is made of the bank's reference for the transaction, for its entry if it
-// is the only one there, or for the sum of several. Without a reference it names the message that was booked as a sum. A notification may
-// give another kind of reference than the statement after it, so the kind is part of the name: references of different kinds may or may not
-// be of one movement.
+// movement returns the name of the movement of a transaction. It is made of the bank's reference: for the transaction, for its entry if it
+// is the only one there, or for several. Without a reference it names the message that was booked as a sum. A notification may give another
+// kind of reference than the statement after it, so the kind is part of the name. References of different kinds may or may not be of one
+// movement.
 func movement(e entry, t transaction, alone bool) string {
 	switch {
 	case t.AcctSvcrRef != "":

@@ -28,7 +28,7 @@ const (
 )
 
 // Receive implements rail.Connector. It returns files in the order of their names, and moves files that it does not accept to refused/. If
-// there are more than it returns at once, the next call continues with them, so that files with notices left do not keep others waiting.
+// there are more than it returns at once, the next call continues with them. So files with notices left do not keep others waiting.
 func (c *Connector) Receive(ctx context.Context) ([]rail.Message, error) {
 	files, err := os.ReadDir(c.path("in"))
 	if err != nil {

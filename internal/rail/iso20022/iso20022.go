@@ -205,7 +205,7 @@ func (c *Connector) Health(context.Context) (rail.Status, string) {
 }
 
 // locked runs fn while no other call, on any node, sends, looks up or moves files, unless ctx has ended. The lock may be granted at the
-// moment at which ctx ends, or after a pause of the whole process, so ctx is checked under the lock.
+// moment at which ctx ends, or after a pause of the whole process. So ctx is checked under the lock.
 func (c *Connector) locked(ctx context.Context, fn func() error) (err error) {
 	lock := flock.New(c.path(".lock"))
 	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {

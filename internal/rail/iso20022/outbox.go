@@ -24,8 +24,8 @@ const (
 	tombstoneEnding = ".missing"
 )
 
-// Submit implements rail.Connector. A payment that was sent before, in any file and as any submission, is not sent again, unless people
-// have determined that it was not paid.
+// Submit implements rail.Connector. A payment that was sent before, in any file, is sent again only if people have determined that it was
+// not paid.
 func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
 	c.between()
@@ -161,7 +161,7 @@ type record struct {
 	missing    int    // the highest submission that a look-up has reported as not received
 }
 
-// besides returns the record without a submission that people have determined not to be paid, if the payment is a later one, or has no
+// besides returns the record without a submission that people have determined not to be paid. The payment must be a later one, or have no
 // number.
 func (k record) besides(p rail.Payment) record {
 	if k.submission <= p.NotPaid && (p.Submission == 0 || k.submission < p.Submission) {

@@ -254,7 +254,7 @@ func pauses(n *node) {
 	}
 }
 
-// killAt ends a call of another node at one of its steps, as if the node were killed there, and returns how many steps it reached.
+// killAt ends a call of another node at one of its steps, as if the node were killed there. It returns how many steps the call reached.
 func (n *node) killAt(step int, call func(killed *node)) (reached int) {
 	killed, ended := n.other(), make(chan struct{})
 	n.bank.Between(killed.Connector, func() {

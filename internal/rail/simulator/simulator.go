@@ -1,10 +1,10 @@
 // Package simulator is a bank inside the program: the connector of the sandbox's rails. It moves no money.
 //
-// The result of a payment follows from the last four digits of the account number, which docs/rails.md lists, and from the calls of a test:
-// Settle, Reject, Return. The table simulated_payment is the bank's own record. A payment in it is not accepted again, and survives a
-// restart. A payment that the simulator has not completed is replaced by a later submission if people have determined that it was not paid.
-// One that it has completed is a duplicate. A row with the state not_received is a tombstone: that submission and earlier ones are no
-// longer accepted. Time is that of the store.
+// The result of a payment follows from the last four digits of the account number, which docs/rails.md lists. Tests can also call Settle,
+// Reject and Return. The table simulated_payment is the bank's own record. A payment in it is not accepted again, and survives a restart. A
+// payment that the simulator has not completed is replaced by a later submission if people have determined that it was not paid. One that
+// it has completed is a duplicate. A row with the state not_received is a tombstone: that submission and earlier ones are no longer
+// accepted. Time is that of the store.
 package simulator
 
 import (

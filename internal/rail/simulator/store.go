@@ -8,8 +8,8 @@ import (
 	"bursar/internal/rail"
 )
 
-// Reports of the bank about a payment that are still due: that it is decided and, if it is completed, debited from our account; only the
-// latter, because the answer contained the former; or that it was returned.
+// Reports of the bank about a payment that are still due. Decided: it is decided and, if it is completed, debited from our account.
+// Settled: only the latter, because the answer contained the former. Returned: it was returned.
 const (
 	tellDecided  = "decided"
 	tellSettled  = "settled"
