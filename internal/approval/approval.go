@@ -276,8 +276,8 @@ func (a Approval) voted(accountID string) bool {
 }
 
 // mayApprove returns an error unless the viewer may be the second person. That is a person who signed in recently at a browser, or by a
-// device code that they approved there. If the approval lets keys vote, it may also be one with an own API key. The person must hold the
-// demanded role, have no part in the request and not have voted.
+// device code that they approved there. If the approval lets keys vote, it may also be a person with their own API key. The person must
+// hold the demanded role, have no part in the request and not have voted.
 func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	denied := func(format string, args ...any) error {
 		f := fault.New(fault.Forbidden, format, args...)

@@ -22,7 +22,7 @@ func (a Approval) shown() string {
 func (a Approval) Workspace() int64 { return a.number }
 
 // Shrink records that a line of the pending approval of a subject was dropped. What an approver was shown before is not what they would
-// approve. Without any line left the approval is void. The caller has locked the object of the line.
+// approve. Without any line left the approval is void. The caller has locked what the line is about.
 func Shrink(tx *db.Tx, subjectID string, anyLeft func() (bool, error)) error {
 	found, err := tx.Row(`UPDATE approval SET revision = revision + 1 WHERE subject_id = $1 AND state = 'pending' RETURNING id`, subjectID).Scan(new(string))
 	if err != nil || !found {

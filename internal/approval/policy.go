@@ -122,7 +122,7 @@ func relaxationKind(receiving, payouts access.SecondPerson, after access.Policy)
 	return ""
 }
 
-// Policy returns how a workspace protects changes of payees and bank details.
+// Policy returns how a workspace guards the destinations of its payments.
 func (s *Service) Policy(ctx context.Context, by db.Caller, in PolicyInput) (api.ReceivingPolicy, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSRead); err != nil {
 		return api.ReceivingPolicy{}, err
@@ -170,9 +170,8 @@ func policyAnswer(q db.Q, workspaceID string, now int64) (api.ReceivingPolicy, e
 	return answer, err
 }
 
-// UpdatePolicy changes how a workspace protects changes of payees and bank details. A stricter policy applies immediately, and so does one
-// that no one else could approve. Otherwise it waits for the second person of each pair that it protects less. Any change voids one that
-// waits.
+// UpdatePolicy changes how a workspace guards the destinations of its payments. A stricter policy applies immediately, and so does one that
+// no one else could approve. Otherwise it waits for the second person of each pair that it protects less. Any change voids one that waits.
 func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolicyInput) (api.ReceivingPolicy, error) {
 	number, err := s.authority.Enter(ctx, by.Actor, in.ID, access.WSWrite)
 	if err == nil {

@@ -165,7 +165,7 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 		}
 	}
 	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
-	if e.MergedInto != "" { // a merged entry is not shown as a duplicate again
+	if e.MergedInto != "" { // so that a merged entry is not reviewed again
 		return answer, nil
 	}
 	err = s.db.Read(ctx, func(q db.Q) error {

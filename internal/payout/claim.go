@@ -215,7 +215,7 @@ type claimable struct {
 	*Payout
 	next   *attempt // the attempt to submit again; nil for a new one
 	frozen bool     // whether its account is frozen
-	gone   bool     // whether its receiving method, or the entry of that, can no longer be paid
+	gone   bool     // whether its receiving method, or the method's entry, can no longer be paid
 }
 
 // stopped returns why an approved payout is not sent. It may have waited for days since its approval: for a rail, or for the next business
@@ -231,7 +231,7 @@ func (p claimable) stopped() (code fault.Code, why string) {
 }
 
 // addDue adds a query for the payouts that are due on a rail, in the order in which they are sent. Payouts of a workspace in which people
-// have stopped sending wait. In the sandbox, payouts wait if their workspace has the rail, its connector or the payee's institution down.
+// have stopped sending wait. In the sandbox, payouts wait if the rail, its connector or the payee's institution is down in their workspace.
 func addDue(sql *db.Statement, r *rail.Rail, now int64) {
 	sql.Add(`SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
 	sql.Add(` AND rail = `, r.Name)

@@ -35,8 +35,8 @@ type obstacle struct {
 	Role      string `json:"role,omitzero"`
 }
 
-// ruleLag bounds how long before its money is reserved the approvals that a payout needs may have been determined. It is screened after
-// that, and another node may not have learned of a new rule yet.
+// ruleLag bounds the time from determining the approvals that a payout needs to reserving its money. The payout is screened in between, and
+// another node may not have learned of a new rule yet.
 const ruleLag = 2 * time.Minute
 
 // comparison compares payouts of one batch, or a single one, with the current rules and limits of their workspace.
@@ -606,7 +606,7 @@ func (s *Service) release(tx *db.Tx, d *draft) error {
 }
 
 // Confirm releases a held payout, with its batch. If limits or rules still hold it, only its requester can override them, after a recent
-// login. That takes that no other person could approve it.
+// login. That is possible only if no other person could approve it.
 func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
 	if err != nil {
