@@ -1,5 +1,5 @@
-// Package accountnumber says whether an account number can be one, where its form is known: an
-// IBAN has check digits, and some institutions give all accounts numbers of one length.
+// Package accountnumber checks whether an account number can be valid, if its form is known. An IBAN has check digits, and some
+// institutions have account numbers of one length.
 package accountnumber
 
 import (
@@ -18,7 +18,7 @@ var (
 	ibanText string
 )
 
-// Wrong says why a number cannot be one at all; "" if it can.
+// Wrong returns why a number cannot be an account number at all; "" if it can.
 func Wrong(number string) string {
 	number = Compact(number)
 	if !ibanLike.MatchString(number) {
@@ -27,7 +27,7 @@ func Wrong(number string) string {
 	length, known := data().lengths[number[:2]]
 	switch {
 	case !known:
-		return "" // something else that begins like an IBAN
+		return "" // another number that begins like an IBAN
 	case len(number) != length:
 		return fmt.Sprintf("looks like an IBAN of %s, which has %d characters; this one has %d", number[:2], length, len(number))
 	case remainder(number[4:]+number[:4]) != 1:
@@ -36,8 +36,8 @@ func Wrong(number string) string {
 	return ""
 }
 
-// Doubt says why a number is unlike those of an institution, which is given by its code or by
-// its name; "" if it is not, or nobody knows.
+// Doubt returns how a number differs from those of an institution, which is given by its code or by its name. It returns "" if it does not,
+// or if their form is unknown.
 func Doubt(institution, number string) string {
 	form, known := data().forms[nameKey(institution)]
 	number = Compact(number)
@@ -48,18 +48,18 @@ func Doubt(institution, number string) string {
 }
 
 var (
-	// ibanLike is a country, two check digits and an account. A wallet's short name can begin so, too.
+	// ibanLike is a country, two check digits and an account. A wallet's short name can begin like that, too.
 	ibanLike = regexp.MustCompile(`^[A-Z]{2}[0-9]{2}[A-Z0-9]{6,30}$`)
 	counts   = regexp.MustCompile(`\{(\d+)\}`)
 )
 
-// Compact returns a number without what people write between its digits, in capitals.
+// Compact returns a number in capitals, without the characters that people write between digits.
 func Compact(number string) string {
 	return strings.ToUpper(Without(number, " -."))
 }
 
-// Without returns a text without some characters. A strings.Replacer that is made for one text
-// allocates more than everything else that happens to a number.
+// Without returns a text without some characters. Creating a strings.Replacer for one text would allocate more than all other operations on
+// a number.
 func Without(text, characters string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(characters, r) {
@@ -73,7 +73,7 @@ func nameKey(name string) string {
 	return strings.ToLower(Without(name, " -.,"))
 }
 
-// inWords tells a form of digits to people: "10 or 12 digits".
+// inWords describes a form of digits for people: "10 or 12 digits".
 func inWords(form string) string {
 	var lengths []string
 	for _, count := range counts.FindAllStringSubmatch(form, -1) {
@@ -82,7 +82,7 @@ func inWords(form string) string {
 	return strings.Join(lengths, " or ") + " digits"
 }
 
-// remainder is that of the division by 97 which an IBAN is checked by: letters count as 10 to 35.
+// remainder returns the remainder of the division by 97 that checks an IBAN: letters count as 10 to 35.
 func remainder(text string) (rest int) {
 	for _, c := range text {
 		if c >= 'A' {

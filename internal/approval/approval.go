@@ -1,18 +1,18 @@
-// Package approval lets one person ask for something and another one allow it.
+// Package approval lets one person request something and another one approve it.
 //
 //	            ┌─ approve ──▶ approved    with the last vote needed; the kind carries it out in the same transaction
 //	            ├─ reject ───▶ rejected
 //	pending ────┼─ withdraw ─▶ withdrawn
 //	            ├─ 30 days ──▶ expired
-//	            └─ an edit ──▶ void        what it was for has changed
+//	            └─ an edit ──▶ void        its subject has changed
 //
-// An approval is for exactly what was shown: its payload, of which the approver sends the digest.
-// Every change of state compares and swaps, so of approving, withdrawing and editing at the same
-// moment one wins. What is locked first is what the approval is about, then the approval. One may
-// take the votes of several people, which are counted under that lock; one rejection ends it. A vote
-// counts while its voter may approve: not that of somebody who was removed or suspended meanwhile.
+// An approval is for exactly what was shown: its payload, whose digest the approver sends.
+// Every change of state is a compare-and-swap, so of concurrent approvals, withdrawals and edits
+// one wins. The subject of an approval is locked first, then the approval. An approval may take the
+// votes of several people, which are counted under that lock; one rejection ends it. A vote counts
+// while its voter may approve: the vote of a person who was removed or suspended meanwhile does not.
 //
-// The package knows nothing of what is approved. A package that needs approvals registers a Kind.
+// The package does not depend on what is approved. A package that needs approvals registers a Kind.
 package approval
 
 import (
@@ -39,10 +39,10 @@ import (
 	"bursar/internal/vault"
 )
 
-// lifetime is how long somebody can approve.
+// lifetime is how long an approval can be decided.
 const lifetime = 30 * 24 * time.Hour
 
-// Approval is a row, with its payload.
+// Approval is a row of the table approval, with its payload.
 type Approval struct {
 	ID          string
 	WorkspaceID string
@@ -55,12 +55,12 @@ type Approval struct {
 	CreatedAt   int64
 	ExpiresAt   int64
 
-	needed  int64 // votes
+	needed  int64 // approvals needed
 	role    string
 	keysMay bool
 	votes   []api.ApprovalVote
 
-	// LeaveOut are the lines that the approver leaves out, and By is who decides, for Apply and Drop.
+	// LeaveOut contains the lines that the approver leaves out. By is the person who decides. Both are for Apply and Drop.
 	LeaveOut     []int64
 	By           audit.Actor
 	Verification string
@@ -68,7 +68,7 @@ type Approval struct {
 
 	number    int64 // of the workspace
 	digest    string
-	revision  int64 // how often lines have fallen out
+	revision  int64 // how often lines were dropped
 	payload   []byte
 	involved  string
 	decider   *api.User
@@ -88,16 +88,15 @@ func (a Approval) Payload(into any) error {
 	return nil
 }
 
-// payload is what is sealed. The digest of it would give an account number away to whoever
-// tries all, but for the salt.
+// payload is the sealed part. Without the salt, its digest would let an attacker find an account number by trying all of them.
 type payload struct {
 	Salt []byte         `json:"salt"`
 	Of   jsontext.Value `json:"of"`
-	// Demand is who has to approve. The columns of the row repeat it for queries, and do not decide.
+	// Demand describes who has to approve. The columns of the row repeat it for queries, and do not decide.
 	Demand *demand `json:"demand,omitzero"`
 }
 
-// demand is who has to approve, and who may not.
+// demand describes who has to approve, and who may not.
 type demand struct {
 	Needed   int64             `json:"needed"`
 	Role     string            `json:"role"`
@@ -106,58 +105,57 @@ type demand struct {
 	Maker    api.ApprovalMaker `json:"maker"`
 }
 
-// Kind is how a package asks for approvals and carries them out.
+// Kind describes approvals of one purpose: how they are requested and carried out.
 type Kind struct {
 	Name string
-	// Read and Make are the permissions to see such approvals and to ask for what they allow,
-	// which is also to withdraw it. Pair has the one to approve or reject, and tells who counts
-	// as a second person.
+	// Read is the permission to see such approvals. Make is the permission to request and withdraw them. Pair has the permission to approve
+	// or reject, and determines who counts as a second person.
 	Read, Make access.Permission
 	Pair       access.Pair
-	// Also is another pair whose second person the approver must be, too; it may be empty.
+	// Also is another pair whose second person the approver must be as well; it may be empty.
 	Also access.Pair
-	// Mail is how a mail calls what waits.
+	// Mail is the noun for such an approval in a mail.
 	Mail mail.ApprovalNoun
-	// Actions are how the log calls that an approval gets into a state, also of an attempt that
-	// is refused. A vote that is not the last one is logged as approved, too.
+	// Actions are the actions in the audit log for an approval that gets into a state, including refused attempts. A vote that is not the
+	// last one is logged as approved, too.
 	Actions map[string]audit.Action
-	// Lock locks what an approval is about before its state changes.
+	// Lock locks the subject of an approval before its state changes.
 	Lock func(tx *db.Tx, a Approval) error
-	// Apply carries an approved one out, and Drop ends what waited for one that is not. Each
-	// returns what the log tells as changes, and about whom in words. With a fault of Apply
-	// nothing is stored, and it waits as before, without the last vote.
+	// Apply carries out an approved request. Drop ends what waited for one that was not approved. Each returns the changes for the audit
+	// log, and a description of the subject. If Apply returns a fault, nothing is stored, and the approval waits as before, without the
+	// last vote.
 	Apply, Drop func(tx *db.Tx, a Approval) (changes audit.Changes, of string, err error)
-	// HasLines means that an approver may leave out lines. Decided runs after a decision is on disk, unless another one has
-	// ended it; it may be nil.
+	// HasLines reports that an approver may leave out lines. Decided runs after a decision is on disk, unless another one has ended it; it
+	// may be nil.
 	HasLines bool
 	Decided  func(ctx context.Context, a Approval)
-	// Parts returns, before one gets into a state, the rows that the log will have beside that of the
-	// subject: one for each part whose story is told by itself, without changes. It may be nil.
+	// Parts is called before an approval gets into a state. It returns further rows for the audit log besides that of the subject. There is
+	// one for each part with a history of its own, without changes. It may be nil.
 	Parts func(tx *db.Tx, a Approval, state string) ([]audit.Event, error)
-	// Show returns old beside new, with account numbers in full or masked.
+	// Show returns old and new values, with account numbers in full or masked.
 	Show func(a Approval, full bool) (summary string, fields []api.ApprovalField, err error)
 }
 
-// Request is what somebody asks for.
+// Request describes an approval to create.
 type Request struct {
 	Kind        string
 	WorkspaceID string
-	Workspace   int64  // its number, for which the vault must be ready
-	Mode        string // of the money that it is about, "" for none or both: credentials of the other mode do not see it
+	Workspace   int64  // its number; the vault must be ready for it
+	Mode        string // of its money, "" for none or both: credentials of the other mode do not see it
 	SubjectID   string
 	Version     int64
-	// AboutID is a directory entry: its approvals go when it does. It is empty for what outlives one.
+	// AboutID is a directory entry: its approvals are deleted with it. It is empty for approvals that outlive an entry.
 	AboutID string
 	Payload any
-	// Needed is how many people have to approve; 0 is one. Role is one that each of them must hold,
-	// and KeysMay lets sessions of their API keys approve.
+	// Needed is how many people have to approve; 0 is one. Role is a role that each of them must hold. KeysMay lets sessions of their API
+	// keys approve.
 	Needed  int
 	Role    string
 	KeysMay bool
-	// Mailed says that the caller mails those who may approve.
+	// Mailed reports that the caller mails those who may approve.
 	Mailed bool
-	// Takes are other subjects, or this one, whose void approvals this one takes the place of with
-	// the essence unchanged: whoever had a part in those has one in this.
+	// Takes are other subjects, or this one, whose void approvals this one replaces without a change of substance. Everyone who had a part
+	// in those has a part in this one.
 	Takes []string
 }
 
@@ -210,15 +208,15 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 		needed, r.Role, r.KeysMay, r.Mode)
 }
 
-// digestOf is what an approver agrees to: what an approval is about, and its payload.
+// digestOf returns the digest that an approver agrees to: of the subject of an approval, and its payload.
 func digestOf(kind, workspaceID, subjectID string, version int64, text []byte) string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "bursar approval\n%s\n%s\n%s\n%d\n%s\n", kind, workspaceID, subjectID, version, text)
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// makerOf describes who asks, and lists the accounts who own or made what they use to ask: none
-// of those is a second person.
+// makerOf describes the requester, and lists the accounts that own or made the credentials of the request: none of those is a second
+// person.
 func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
 	maker := api.ApprovalMaker{ID: by.ID, Type: string(by.Type), Name: by.Name, Email: by.Email, IP: by.IP,
 		Program: identity.ProgramName(by.Agent), KeyID: by.KeyID, SessionID: by.SessionID}
@@ -241,7 +239,7 @@ func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
 	return maker, involved, nil
 }
 
-// Involved lists the accounts that are no second person for what an actor asks for.
+// Involved lists the accounts that are no second person for a request by an actor.
 func Involved(q db.Q, by audit.Actor) ([]string, error) {
 	_, involved, err := makerOf(q, by)
 	return involved, err
@@ -254,7 +252,7 @@ func InvolvedIn(q db.Q, id string) ([]string, error) {
 	return strings.Fields(text), err
 }
 
-// involves reports whether an account asked, or owns or made what was used to ask.
+// involves reports whether an account made the request, or owns or made the credentials of it.
 func (a Approval) involves(accountID string) bool {
 	return strings.Contains(a.involved, " "+accountID+" ")
 }
@@ -264,7 +262,7 @@ func (a Approval) Approvable(people access.SecondPerson) bool {
 	return slices.ContainsFunc(people.Approvers(), func(id string) bool { return !a.involves(id) })
 }
 
-// requestableFrom is from when on people who have a part in the request count as others than whoever approves.
+// requestableFrom returns the time from which all requesters count as separate from the approver.
 func (a Approval) requestableFrom(people access.SecondPerson) (at int64) {
 	for _, id := range strings.Fields(a.involved) {
 		at = max(at, people.MakerCountsFrom(id))
@@ -277,10 +275,9 @@ func (a Approval) voted(accountID string) bool {
 	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == accountID })
 }
 
-// mayApprove returns an error unless the viewer is somebody who may be the second person: a
-// person who signed in a moment ago at a browser, or by a device code that they approved there
-// (or with an API key of theirs, if the approval lets keys vote), who holds the role that is asked
-// for, has no part in the request and has not voted.
+// mayApprove returns an error unless the viewer may be the second person. That is a person who signed in recently at a browser, or by a
+// device code that they approved there. If the approval lets keys vote, it may also be a person with their own API key. The person must
+// hold the demanded role, have no part in the request and not have voted.
 func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	denied := func(format string, args ...any) error {
 		f := fault.New(fault.Forbidden, format, args...)
@@ -325,7 +322,7 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	return access.RequireRecentLogin(by.Actor, now)
 }
 
-// partIn says what part somebody can have in a request besides asking for it.
+// partIn describes the part that an account can have in a request besides making it.
 func (k Kind) partIn() string {
 	part := "own or made the key, client or session that asked for it"
 	if k.Pair == access.Receiving {
@@ -334,8 +331,8 @@ func (k Kind) partIn() string {
 	return "you " + part + ": somebody else has to approve it"
 }
 
-// Void ends pending approvals of a subject, because it changes or goes. It reports whether
-// there was one. The caller has locked what they are about.
+// Void ends pending approvals of a subject, because it changes or is removed. It reports whether there was one. The caller has locked the
+// subject.
 func (s *Service) Void(tx *db.Tx, by db.Caller, subjectID, reason string) (voided bool, err error) {
 	return void(tx, by, "subject_id", subjectID, reason)
 }
@@ -370,14 +367,14 @@ func (s *Service) VoidAbout(tx *db.Tx, by db.Caller, aboutID, reason string) (vo
 	return void(tx, by, "about_id", aboutID, reason)
 }
 
-// void does not tell a maker by mail what they did themselves.
+// void skips the mail to a requester who has caused it.
 func void(tx *db.Tx, by db.Caller, column, id, reason string) (bool, error) {
 	return tx.Row(`UPDATE approval SET state = 'void', decided_at = $2, decided_by = $3, reason = $4,
 			told = CASE WHEN maker_id = $5 THEN 'void' ELSE told END
 		WHERE `+column+` = $1 AND state = 'pending' RETURNING id`, id, tx.Now(), db.NullText(by.ID), reason, by.ID).Scan(new(string))
 }
 
-// Forget deletes all approvals about something that is gone for good, with what they were for.
+// Forget deletes all approvals about something that was permanently removed, with their payloads.
 func Forget(tx *db.Tx, aboutID string) error {
 	return tx.Exec(`DELETE FROM approval WHERE about_id = $1`, aboutID)
 }
@@ -387,9 +384,8 @@ func (a Approval) standing(people access.SecondPerson) []api.ApprovalVote {
 	return slices.DeleteFunc(slices.Clone(a.votes), func(v api.ApprovalVote) bool { return !people.Counts(v.ID, a.role, a.CreatedAt) })
 }
 
-// Holds reports whether what an approval has allowed may be done once more: it is not too old, as many
-// people who may still approve, with that role, have approved as are needed now, and no API key could
-// have voted unless keys may now.
+// Holds reports whether an earlier approval still suffices to repeat its action. It must not be too old, and enough people who may still
+// approve, with that role, must have approved. No API key may have been able to vote unless keys may vote now.
 func Holds(tx *db.Tx, pair access.Pair, id string, needed int, role string, keysMay bool) (bool, error) {
 	r, err := findRow(tx.Q, tx.Integrity(), id)
 	a := r.Approval
@@ -403,7 +399,7 @@ func Holds(tx *db.Tx, pair access.Pair, id string, needed int, role string, keys
 	return len(a.standing(people)) >= needed, err
 }
 
-// Grant is what an approval allows, for whoever checks that it still does.
+// Grant describes what an approval allows, for a check that it still does.
 type Grant struct {
 	WorkspaceID, Kind, SubjectID, State string
 	Votes                               int64
@@ -429,8 +425,8 @@ func Grants(q db.Q, i *db.Integrity, ids []any) (map[string]Grant, error) {
 	return found, err
 }
 
-// Demanded returns which role the votes of an approval had to have, and whether API keys could give them. The columns of the row
-// count only where there is nothing sealed to go by. A damaged approval demanded nothing. The vault must be ready for its workspace.
+// Demanded returns which role the votes of an approval needed, and whether API keys could give them. The columns of the row count only if
+// no sealed demand exists. A damaged approval demanded nothing. The vault must be ready for its workspace.
 func (s *Service) Demanded(q db.Q, id string) (role string, keysMay bool, err error) {
 	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.id = $1`, id)
 	if err != nil || len(rows) == 0 {

@@ -6,7 +6,7 @@ import (
 	"bursar/internal/db"
 )
 
-// ballot is what the code of a vote is over: what was approved, by whom, and with which session or API key.
+// ballot is what the code of a vote covers: what was approved, by whom, and with which session or API key.
 type ballot struct {
 	approvalID, digest, accountID  string
 	at                             int64
@@ -17,7 +17,7 @@ func (b ballot) code(i *db.Integrity) []byte {
 	return i.MAC("approval vote", b.approvalID, b.digest, b.accountID, b.at, b.verification, b.sessionID, b.keyID)
 }
 
-// isAuthentic reports whether the program has stored the vote. Without a key there is nothing to tell it by.
+// isAuthentic reports whether the program has stored the vote. Without a key every vote counts as authentic.
 func (b ballot) isAuthentic(i *db.Integrity, code []byte) bool {
 	return b.accountID != "" && (i == nil || hmac.Equal(code, b.code(i)))
 }

@@ -13,7 +13,7 @@ import (
 	"bursar/internal/identity"
 )
 
-// decision is how an approval ends, or a vote for it.
+// decision is a vote for an approval, or how it ends.
 type decision struct {
 	state                        string
 	digest, verification, reason string
@@ -28,39 +28,39 @@ func (d decision) permission(k Kind) access.Permission {
 	return k.Pair.Approve
 }
 
-// Approve allows what was shown. With the last vote that is needed it is carried out.
+// Approve approves what was shown. The last vote needed carries it out.
 func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (api.Approval, error) {
 	return ApproveAs(ctx, s, by, in, itself)
 }
 
-// Reject refuses what somebody asked for.
+// Reject rejects a request.
 func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api.Approval, error) {
 	return RejectAs(ctx, s, by, in, itself)
 }
 
-// Withdraw takes a request back. Whoever may ask for the same may withdraw it.
+// Withdraw withdraws a request. Everyone who may make the same request may withdraw it.
 func (s *Service) Withdraw(ctx context.Context, by db.Caller, in Input) (api.Approval, error) {
 	return decide(ctx, s, by, in.ID, decision{state: api.ApprovalWithdrawn}, itself)
 }
 
-// As makes an answer of an approval that was decided, in the transaction that decides it, so that
-// a request that is repeated with its idempotency key gets that answer.
+// As returns the response for a decided approval, in the transaction that decides it. So a retry with the same idempotency key gets the
+// same response.
 type As[T any] func(tx *db.Tx, a api.Approval) (T, error)
 
 func itself(_ *db.Tx, a api.Approval) (api.Approval, error) { return a, nil }
 
-// ApproveAs is Approve with an answer of its own.
+// ApproveAs is Approve with a response of its own.
 func ApproveAs[T any](ctx context.Context, s *Service, by db.Caller, in ApproveInput, answer As[T]) (T, error) {
 	return decide(ctx, s, by, in.ID, decision{state: api.ApprovalApproved, digest: in.Digest, verification: in.Verification, leaveOut: in.LeaveOut}, answer)
 }
 
-// RejectAs is Reject with an answer of its own.
+// RejectAs is Reject with a response of its own.
 func RejectAs[T any](ctx context.Context, s *Service, by db.Caller, in RejectInput, answer As[T]) (T, error) {
 	return decide(ctx, s, by, in.ID, decision{state: api.ApprovalRejected, reason: in.Reason}, answer)
 }
 
-// decide is also how a refusal gets the action and the subject that the log tells it by, since
-// the route stands for all kinds.
+// decide decides an approval. It also adds to a refusal the action and the subject for the audit log, since the route is the same for all
+// kinds.
 func decide[T any](ctx context.Context, s *Service, by db.Caller, id string, d decision, as As[T]) (answer T, err error) {
 	a, _, err := s.enter(ctx, by, id, d.permission)
 	if err == nil {
@@ -120,7 +120,7 @@ func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval
 	return answer, err
 }
 
-// settle stores a decision, and carries it out unless it is a vote after which others are missing.
+// settle stores a decision, and carries it out unless it is a vote and others are missing.
 func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.Event, error) {
 	changed := func() error {
 		if _, err := s.stillPending(tx, a.ID); err != nil {
@@ -144,11 +144,11 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 			return audit.Event{}, err
 		case votes == 0:
 			return audit.Event{}, changed()
-		case !first: // they voted twice at the same moment
+		case !first: // the person voted twice at the same moment
 			now.votes = append(now.votes, api.ApprovalVote{ID: who.ID})
 			return audit.Event{}, s.mayApprove(now, who, tx.Now())
 		}
-		// The approval is locked: its votes are what they are now.
+		// The approval is locked, so its votes are current.
 		locked, err := findRow(tx.Q, tx.Integrity(), a.ID)
 		if err != nil {
 			return audit.Event{}, err
@@ -168,7 +168,7 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 	return s.carryOut(tx, who.Actor, a, d, votes)
 }
 
-// voted is the event of a vote after which others are missing.
+// voted returns the event of a vote after which others are missing.
 func (s *Service) voted(a Approval, d decision, votes int64) (audit.Event, error) {
 	summary, _, err := s.kinds[a.Kind].Show(a, false)
 	event := audit.Event{Action: s.kinds[a.Kind].Actions[d.state], WorkspaceID: a.WorkspaceID, ResourceID: a.SubjectID,
@@ -196,8 +196,8 @@ func (s *Service) stillPending(tx *db.Tx, id string) (Approval, error) {
 	return a, nil
 }
 
-// carryOut does what an approval that was decided, by the last of so many votes or otherwise, leads
-// to. It returns the event of that, with those of its parts.
+// carryOut performs the effects of a decision, which may be the last of several votes. It returns the event of that, with those of its
+// parts.
 func (s *Service) carryOut(tx *db.Tx, by audit.Actor, a Approval, d decision, votes int64) (audit.Event, error) {
 	kind := s.kinds[a.Kind]
 	a.State, a.By, a.LeaveOut, a.Verification, a.Reason = d.state, by, d.leaveOut, d.verification, d.reason

@@ -13,12 +13,12 @@ import (
 	"bursar/internal/web"
 )
 
-// DecideInput decides many approvals with one statement.
+// DecideInput decides many approvals with one statement of how they were checked.
 type DecideInput struct {
 	api.ApprovalDecide
 }
 
-// Validate checks the request without looking at the database.
+// Validate checks the request without reading the database.
 func (in *DecideInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	web.CheckOneOf(v, "decision", &in.Decision, api.DecideApprove, api.DecideReject)
@@ -45,11 +45,11 @@ func (in *DecideInput) Validate(v *fault.Violations) {
 	}
 }
 
-// Cost is how many requests of the rate limit it counts as.
+// Cost returns how many requests the decisions count as for the rate limit.
 func (in *DecideInput) Cost() int { return max(1, (len(in.Approvals)+9)/10) }
 
-// DecideMany decides approvals of one kind and workspace, each in a transaction of its own as if it were decided alone. The answer
-// has a result for each. A request that is repeated finds its own decisions and reports them as done.
+// DecideMany decides approvals of one kind and workspace, each in its own transaction as if it were decided alone. The response has a
+// result for each. A retry finds its earlier decisions and reports them as done.
 func (s *Service) DecideMany(ctx context.Context, by db.Caller, in DecideInput) (api.ApprovalsDecided, error) {
 	var none api.ApprovalsDecided
 	rows, err := s.findMany(ctx, by, in)
@@ -69,8 +69,8 @@ func (s *Service) DecideMany(ctx context.Context, by db.Caller, in DecideInput) 
 	})
 }
 
-// findMany reads the approvals that are to be decided, requires the permission for it, and returns an error unless all are of one
-// kind. One of another workspace, or of a mode that the credential is not for, is not found.
+// findMany reads the approvals to decide, requires the permission for it, and returns an error unless all are of one kind. An approval of
+// another workspace, or of a mode that the credential is not for, is not found.
 func (s *Service) findMany(ctx context.Context, by db.Caller, in DecideInput) (map[string]row, error) {
 	rows, kind := map[string]row{}, ""
 	mixed := false
@@ -104,10 +104,10 @@ func (s *Service) findMany(ctx context.Context, by db.Caller, in DecideInput) (m
 	return rows, err
 }
 
-// errLines is that an import or a bulk is not approved among others: the caller was shown how many lines it has, not what they are.
+// errLines is the fault for an import or a bulk among several approvals: the caller was shown the number of its lines, not the lines.
 var errLines = fault.New(fault.Validation, "this has lines: read them with GET /v1/approvals/{id}/lines, then approve it alone with POST /v1/approvals/{id}/approve")
 
-// decideOne decides one of many approvals. A fault is its result; it leaves a row in the log as a refused request of its own does.
+// decideOne decides one of many approvals. A fault is its result, and leaves a row in the audit log like a refused request of its own.
 func (s *Service) decideOne(ctx context.Context, by db.Caller, in DecideInput, chosen api.ApprovalShown, found row) (api.ApprovalResult, error) {
 	out := api.ApprovalResult{ID: chosen.ID}
 	d := decision{state: api.ApprovalRejected, reason: in.Reason}
@@ -146,7 +146,7 @@ func (s *Service) decideOne(ctx context.Context, by db.Caller, in DecideInput, c
 	return out, err
 }
 
-// decidedBy returns the state of an approval that a caller has brought there or voted for already, or "".
+// decidedBy returns the state of an approval that the caller has already decided or voted for, or "".
 func (s *Service) decidedBy(ctx context.Context, by db.Caller, id, state string) (string, error) {
 	var r row
 	err := s.db.Read(ctx, func(q db.Q) (err error) {

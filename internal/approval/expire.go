@@ -12,13 +12,13 @@ import (
 	"bursar/internal/db"
 )
 
-// expireBatch is how many approvals are looked for at a time.
+// expireBatch is how many approvals are read at a time.
 const expireBatch = 100
 
-// Expire ends approvals that nobody has decided in time.
+// Expire ends approvals that were not decided in time.
 func (s *Service) Expire(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
-	failed := map[string]error{} // by the approvals' ids: one that cannot be read does not keep the others
+	failed := map[string]error{} // by the approvals' ids: one that cannot be read does not keep the others from expiring
 	for {
 		var due []row
 		err := s.db.Read(ctx, func(q db.Q) (err error) {

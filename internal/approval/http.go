@@ -8,10 +8,10 @@ import (
 	"bursar/internal/web"
 )
 
-// maxText bounds how the approver checked, and why they reject.
+// maxText bounds the texts about how the approver checked, and why they reject.
 const maxText = 1000
 
-// ListInput asks for a page of the approvals of a workspace.
+// ListInput is a request for a page of the approvals of a workspace.
 type ListInput struct {
 	WorkspaceID string  `query:"workspace_id" required:"true"`
 	State       *string `query:"state"`
@@ -29,13 +29,13 @@ type Input struct {
 	ID string `path:"id"`
 }
 
-// ApproveInput names an approval and says what was shown and how it was checked.
+// ApproveInput names an approval, and contains what was shown to the approver and how it was checked.
 type ApproveInput struct {
 	ID string `path:"id"`
 	api.ApprovalApprove
 }
 
-// Validate checks the texts without looking at the database.
+// Validate checks the texts without reading the database.
 func (in *ApproveInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "digest", in.Digest, 1, 100)
 	web.CheckText(v, "verification", in.Verification, 1, maxText)
@@ -44,13 +44,13 @@ func (in *ApproveInput) Validate(v *fault.Violations) {
 	}
 }
 
-// RejectInput names an approval and says why it is refused.
+// RejectInput names an approval and contains the reason for the rejection.
 type RejectInput struct {
 	ID string `path:"id"`
 	api.ApprovalReject
 }
 
-// Validate checks the reason without looking at the database.
+// Validate checks the reason without reading the database.
 func (in *RejectInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "reason", in.Reason, 1, maxText)
 }
@@ -60,16 +60,16 @@ type PolicyInput struct {
 	ID string `path:"id"`
 }
 
-// UpdatePolicyInput names a workspace and says what to change about its policy.
+// UpdatePolicyInput names a workspace and contains the changes to its policy.
 type UpdatePolicyInput struct {
 	ID string `path:"id"`
 	api.ReceivingPolicyUpdate
 }
 
-// maxCooling is how many hours a change can wait: longer than an approval lasts helps nobody.
+// maxCooling is how many hours a change can wait: longer than an approval lasts is useless.
 const maxCooling = 30 * 24
 
-// Validate checks the policy without looking at the database.
+// Validate checks the policy without reading the database.
 func (in *UpdatePolicyInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "receiving_approval", in.ReceivingApproval, api.ReceivingAutomatic, api.ReceivingTwoPersons, api.ReceivingOnePerson)
 	if hours := in.ReceivingCoolingHours; hours != nil && (*hours < 0 || *hours > maxCooling) {

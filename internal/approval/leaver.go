@@ -20,8 +20,8 @@ type WaitsFor struct {
 // waitsForMost bounds how many pending approvals of a workspace WaitsFor reads.
 const waitsForMost = 500
 
-// WaitsFor lists the pending approvals of a workspace that a person requested, and those that cannot be approved without them. It
-// opens no payload: the columns are good enough for a list that decides nothing.
+// WaitsFor lists the pending approvals of a workspace that a person requested, and those that cannot be approved without them. It opens no
+// payload: the columns suffice for a list that decides nothing.
 func (s *Service) WaitsFor(q db.Q, workspaceID, accountID string) (list []WaitsFor, err error) {
 	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.workspace_id = $1 AND a.state = 'pending' AND a.expires_at > $2 ORDER BY a.id LIMIT $3`,
 		workspaceID, s.db.Now(), waitsForMost)
@@ -57,7 +57,7 @@ func (s *Service) WaitsFor(q db.Q, workspaceID, accountID string) (list []WaitsF
 	return list, nil
 }
 
-// needs reports whether a pending approval needs a person: without their vote those who may still vote are too few.
+// needs reports whether a pending approval needs a person: without their vote too few people can vote.
 func (a Approval) needs(accountID string, people access.SecondPerson, roles map[string][]access.Role) bool {
 	votes := int64(0)
 	may := func(id string) bool {

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/db"
 )
 
-// shown is the digest that an approver sends. It differs from the stored one as soon as a line has fallen out.
+// shown returns the digest that an approver sends. It differs from the stored one once a line was dropped.
 func (a Approval) shown() string {
 	if a.revision == 0 {
 		return a.digest
@@ -21,8 +21,8 @@ func (a Approval) shown() string {
 // Workspace returns the number of the workspace.
 func (a Approval) Workspace() int64 { return a.number }
 
-// Shrink notes that a line of the pending approval of a subject has fallen out: what an approver was shown before is not what
-// they would approve now. Without any line left the approval is void. The caller has locked what the line is about.
+// Shrink records that a line of the pending approval of a subject was dropped. What an approver was shown before is not what they would
+// approve. Without any line left the approval is void. The caller has locked what the line is about.
 func Shrink(tx *db.Tx, subjectID string, anyLeft func() (bool, error)) error {
 	found, err := tx.Row(`UPDATE approval SET revision = revision + 1 WHERE subject_id = $1 AND state = 'pending' RETURNING id`, subjectID).Scan(new(string))
 	if err != nil || !found {

@@ -13,7 +13,7 @@ import (
 	"bursar/internal/mail"
 )
 
-// The names of approvals of a looser policy: by the second person of receiving methods, of payouts, or of both.
+// The kinds of approvals of a looser policy: by the second person of receiving methods, of payouts, or of both.
 const (
 	policyKind       = "receiving_policy"
 	payoutPolicyKind = "payout_policy"
@@ -74,7 +74,7 @@ func policyKindOf(name string, pairs [2]access.Pair) Kind {
 	}
 }
 
-// readOf is the permission to see what a pair is about.
+// readOf returns the permission to see the objects of a pair.
 func readOf(pair access.Pair) access.Permission {
 	if pair == access.Payouts {
 		return access.PayoutsRead
@@ -99,7 +99,7 @@ func (c policyChange) changes() audit.Changes {
 	return changes
 }
 
-// loosens reports whether a policy protects receiving methods less than the present one does.
+// loosens reports whether a policy protects receiving methods less than the current one.
 func loosens(p access.SecondPerson, after access.Policy) bool {
 	rank := map[string]int{access.OnePerson: 0, access.Automatic: 1, access.TwoPersons: 2}
 	then := p
@@ -107,8 +107,8 @@ func loosens(p access.SecondPerson, after access.Policy) bool {
 	return rank[after.Approval] < rank[p.Approval] || then.CoolingHours() < p.CoolingHours() || after.Loosens(p.Policy)
 }
 
-// relaxationKind returns the kind of approval that a policy waits for: by the second person of each pair that it guards less, where
-// there is one or was until lately. It is "" if there is none.
+// relaxationKind returns the kind of approval that a policy waits for: by the second person of each pair that it guards less. Only pairs
+// that have one, or had one until recently, count. It is "" if there is none.
 func relaxationKind(receiving, payouts access.SecondPerson, after access.Policy) string {
 	asksReceiving := loosens(receiving, after) && (receiving.Demanded() || receiving.Available())
 	asksPayouts := after.Loosens(payouts.Policy) && payouts.Available()
@@ -123,7 +123,7 @@ func relaxationKind(receiving, payouts access.SecondPerson, after access.Policy)
 	return ""
 }
 
-// Policy returns how a workspace guards where money goes.
+// Policy returns how a workspace guards the destinations of its payments.
 func (s *Service) Policy(ctx context.Context, by db.Caller, in PolicyInput) (api.ReceivingPolicy, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.WSRead); err != nil {
 		return api.ReceivingPolicy{}, err
@@ -171,9 +171,8 @@ func policyAnswer(q db.Q, workspaceID string, now int64) (api.ReceivingPolicy, e
 	return answer, err
 }
 
-// UpdatePolicy changes how a workspace guards where money goes: at once if that protects more,
-// or if there is nobody else who could approve; otherwise it waits for the second person of each pair
-// that it protects less. Any change voids one that waits.
+// UpdatePolicy changes how a workspace guards the destinations of its payments. A stricter policy applies immediately, and so does one that
+// no one else could approve. Otherwise it waits for the second person of each pair that it protects less. Any change voids one that waits.
 func (s *Service) UpdatePolicy(ctx context.Context, by db.Caller, in UpdatePolicyInput) (api.ReceivingPolicy, error) {
 	number, err := s.authority.Enter(ctx, by.Actor, in.ID, access.WSWrite)
 	if err == nil {

@@ -17,7 +17,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Service keeps approvals, and how many people a workspace demands.
+// Service manages approvals and the policies of workspaces.
 type Service struct {
 	db        *db.DB
 	vault     *vault.Vault
@@ -29,20 +29,20 @@ type Service struct {
 	kinds     map[string]Kind
 }
 
-// New makes the service. Without a mailer nobody is told by mail.
+// New returns the service. Without a mailer it sends no mail.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, m *mail.Mailer, b *budget.Budgets, publicURL string) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, mail: m, budgets: b, publicURL: publicURL, kinds: map[string]Kind{}}
 	s.registerPolicies()
 	return s
 }
 
-// Register adds a kind of approvals, before the server serves.
+// Register adds a kind of approvals, before the server starts.
 func (s *Service) Register(k Kind) { s.kinds[k.Name] = k }
 
 // Kind returns a kind of approvals.
 func (s *Service) Kind(name string) Kind { return s.kinds[name] }
 
-// viewer is who looks at approvals of a workspace, with what decides whether they may approve.
+// viewer is a caller who reads approvals of a workspace, with what determines whether they may approve.
 type viewer struct {
 	db.Caller
 	held   access.Set
@@ -50,7 +50,7 @@ type viewer struct {
 	people map[access.Pair]access.SecondPerson
 }
 
-// view reads what decides whether somebody may approve what a pair is about.
+// view reads what determines whether a caller may approve changes of some pairs.
 func view(q db.Q, by db.Caller, held access.Set, workspaceID string, now int64, pairs ...access.Pair) (viewer, error) {
 	v := viewer{Caller: by, held: held, people: map[access.Pair]access.SecondPerson{}}
 	for _, pair := range pairs {
@@ -67,7 +67,7 @@ func view(q db.Q, by db.Caller, held access.Set, workspaceID string, now int64, 
 	return v, err
 }
 
-// kindsThat lists the kinds that something holds for, for a query.
+// kindsThat lists the kinds that satisfy a condition, for a query.
 func (s *Service) kindsThat(hold func(Kind) bool) (names []any) {
 	for _, name := range slices.Sorted(maps.Keys(s.kinds)) {
 		if hold(s.kinds[name]) {
@@ -83,7 +83,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 	held, err := s.authority.Permissions(ctx, by.Actor, in.WorkspaceID)
 	kinds := s.kindsThat(func(k Kind) bool { return held.Has(k.Read) })
 	if err == nil && len(kinds) == 0 {
-		err = fault.Denied(string(access.PayoutsRead), fault.Scope{WorkspaceID: in.WorkspaceID}) // which most roles have
+		err = fault.Denied(string(access.PayoutsRead), fault.Scope{WorkspaceID: in.WorkspaceID}) // most roles have it
 	}
 	if err != nil {
 		return web.Page[api.Approval]{}, err
@@ -152,7 +152,7 @@ func (s *Service) Waiting(ctx context.Context, by db.Caller, workspaceID string)
 	return n, err
 }
 
-// wire is an approval as the API tells it.
+// wire returns an approval as in the API.
 func (s *Service) wire(who viewer, a Approval, full bool) (api.Approval, error) {
 	out := api.Approval{
 		ID: a.ID, WorkspaceID: a.WorkspaceID, Kind: a.Kind, State: a.State, SubjectID: a.SubjectID, SubjectVersion: a.Version, EntryID: a.AboutID,
@@ -194,7 +194,7 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need func(
 	return a, held, err
 }
 
-// Find returns one approval, masked, for whoever shows it: see directory.Approval.
+// Find returns one approval, masked, for packages that show it: see directory.Approval.
 func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) (Approval, api.Approval, error) {
 	a, held, err := s.enter(ctx, by, id, func(k Kind) access.Permission { return k.Read })
 	if err != nil {
@@ -224,7 +224,7 @@ func isEmailProved(q db.Q, accountID string) (*bool, error) {
 	return new(proof == "*"), nil
 }
 
-// mayDecide lists who could decide an approval, for the mail that tells them.
+// mayDecide lists who could decide an approval, for the mail that notifies them.
 func (s *Service) mayDecide(q db.Q, a Approval, now int64) (list []string, err error) {
 	people, err := access.FindSecondPerson(q, s.kinds[a.Kind].Pair, a.WorkspaceID, now)
 	for _, id := range people.Approvers() {
@@ -240,8 +240,8 @@ func (s *Service) mayDecide(q db.Q, a Approval, now int64) (list []string, err e
 	return list, err
 }
 
-// AskToLoosen asks for a change after which money is guarded less, if there is somebody who could
-// approve it, or was a moment ago. Otherwise the id is "", and the caller makes the change at once.
+// AskToLoosen requests approval of a looser change, if there is a person who could approve it, or was until recently. Otherwise the id is
+// "", and the caller makes the change immediately.
 func (s *Service) AskToLoosen(tx *db.Tx, by db.Caller, people access.SecondPerson, r Request) (id string, err error) {
 	if !people.Demanded() && !people.Available() {
 		return "", nil
@@ -249,8 +249,8 @@ func (s *Service) AskToLoosen(tx *db.Tx, by db.Caller, people access.SecondPerso
 	return s.Make(tx, by, r)
 }
 
-// AskToRelease is AskToLoosen for what lets live money move that was stopped or is stuck. A machine client alone does not do that:
-// its secret may be why it was stopped.
+// AskToRelease is AskToLoosen for changes that let stopped or stuck live money move. A machine client alone cannot do that: its secret may
+// be why it was stopped.
 func (s *Service) AskToRelease(tx *db.Tx, by db.Caller, people access.SecondPerson, r Request) (id string, err error) {
 	if id, err = s.AskToLoosen(tx, by, people, r); err != nil || id != "" {
 		return id, err
@@ -261,18 +261,18 @@ func (s *Service) AskToRelease(tx *db.Tx, by db.Caller, people access.SecondPers
 		return "", f
 	}
 	if slices.ContainsFunc(people.Approvers(), func(other string) bool { return other != by.ID }) {
-		return s.Make(tx, by, r) // whoever asks need not be one of the two
+		return s.Make(tx, by, r) // the requester need not be one of the two
 	}
 	return "", nil
 }
 
-// Outcome is the answer of a write that either makes a change or stores a request for its approval.
+// Outcome is the result of a write that either makes a change or stores a request for its approval.
 type Outcome[T any] struct {
 	Answer     T      `json:"answer"`
 	ApprovalID string `json:"approval_id,omitzero"`
 }
 
-// Kept returns the answer that a retry with the same idempotency key gets.
+// Kept returns the response that a retry with the same idempotency key gets.
 func (o Outcome[T]) Kept() (any, *fault.Fault) {
 	if o.ApprovalID == "" {
 		return o.Answer, nil
@@ -281,8 +281,8 @@ func (o Outcome[T]) Kept() (any, *fault.Fault) {
 		Details: api.SecondPersonDetails{ApprovalID: o.ApprovalID}}
 }
 
-// Result returns the answer, or SECOND_PERSON_REQUIRED if the change waits for an approval. The request is stored by then, so
-// a retry with the same idempotency key names the same approval.
+// Result returns the result, or SECOND_PERSON_REQUIRED if the change waits for an approval. The request is stored already, so a retry with
+// the same idempotency key names the same approval.
 func (o Outcome[T]) Result() (T, error) {
 	if _, waits := o.Kept(); waits != nil {
 		return o.Answer, waits

@@ -39,12 +39,12 @@ func readRow(r db.Rows) row {
 	return a
 }
 
-// open opens the payload. It may read a key from the store, so call it after db.Read: readers
-// that each wait for a second connection would wait for ever.
+// open opens the payload. It may read a key from the store, so call it after db.Read: readers that each wait for a second connection would
+// deadlock.
 func (s *Service) open(a row) (Approval, error) {
 	text, err := s.vault.Open(a.number, vault.ApprovalPayload(a.ID), a.sealed)
 	if errors.Is(err, vault.ErrLost) {
-		text, err = []byte(`{"of":{}}`), nil // it can be rejected, and asked for again
+		text, err = []byte(`{"of":{}}`), nil // it can be rejected, and requested again
 	} else if err == nil {
 		a.changed = a.digest != digestOf(a.Kind, a.WorkspaceID, a.SubjectID, a.Version, text)
 	}
@@ -59,7 +59,7 @@ func (s *Service) open(a row) (Approval, error) {
 	if err := json.Unmarshal(text, &sealed); err != nil {
 		return a.Approval, fmt.Errorf("read what the approval %s is for: %w", a.ID, err)
 	}
-	if d := sealed.Demand; d != nil { // what a lost key has sealed has none
+	if d := sealed.Demand; d != nil { // a payload sealed with a lost key has none
 		a.needed, a.role, a.keysMay, a.involved, a.Maker = d.Needed, d.Role, d.KeysMay, d.Involved, d.Maker
 	}
 	return a.Approval, nil
@@ -77,7 +77,7 @@ func findRow(q db.Q, i *db.Integrity, id string) (r row, err error) {
 	return r, err
 }
 
-// readVotes reads who has approved. A vote that was written without the program, or given with a compromised API key, does not count.
+// readVotes reads who has approved. A vote that was not written by the program, or was given with a compromised API key, does not count.
 func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 	if len(rows) == 0 {
 		return nil
@@ -134,8 +134,8 @@ func newest(q db.Q, i *db.Integrity, workspaceID string, kinds []any, state *str
 	return rows, err
 }
 
-// vote stores the vote of somebody for a pending approval that is still what was shown, which
-// locks the approval. It returns how many have ever voted then, or 0 if it was not that.
+// vote stores a person's vote for a pending approval if it is still what was shown, and locks the approval. It returns the number of all
+// votes ever given, or 0 if the approval has changed.
 func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first bool, err error) {
 	if d.digest != a.shown() {
 		return 0, false, nil
@@ -151,8 +151,7 @@ func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first
 	return votes, first, err
 }
 
-// swap changes the state of a pending approval that is still what was shown. It reports
-// whether it was that.
+// swap changes the state of a pending approval if it is still what was shown. It reports whether it was.
 func swap(tx *db.Tx, a Approval, d decision, by string) (bool, error) {
 	return tx.Row(`UPDATE approval SET state = $3, decided_by = $4, decided_at = $5, verification = $6, reason = $7,
 			told = CASE WHEN maker_id = $8 THEN $3 ELSE told END

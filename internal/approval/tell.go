@@ -14,15 +14,14 @@ import (
 	"bursar/internal/mail"
 )
 
-// mailsTo bounds how often somebody is mailed about approvals of a workspace.
+// mailsTo bounds how often an account is mailed about approvals of a workspace.
 var mailsTo = budget.Kind{Name: "mails about approvals, by account and workspace", Burst: 5, Every: 20 * time.Minute}
 
-// tellBatch is how many approvals are taken at a time.
+// tellBatch is how many approvals are read at a time.
 const tellBatch = 100
 
-// Tell mails those who may approve what waits for them, one mail for all that is new in a
-// workspace, and makers how what they asked for ended. It runs in the background, so that what
-// imports thousands of methods sends a few mails.
+// Tell mails those who may approve what waits for them, one mail for everything new in a workspace. It also mails requesters how their
+// requests ended. It runs in the background, so that an import of thousands of methods sends a few mails.
 func (s *Service) Tell(ctx context.Context) error {
 	for {
 		news, err := s.untold(ctx)
@@ -30,7 +29,7 @@ func (s *Service) Tell(ctx context.Context) error {
 			return err
 		}
 		_, err = db.Write(ctx, s.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-			var first []untold // and no other node was
+			var first []untold // of these, no other node was first
 			for _, a := range news {
 				mine, err := tx.Row(`UPDATE approval SET told = state WHERE id = $1 AND state = $2 AND told <> state RETURNING id`, a.ID, a.State).Scan(new(string))
 				if err != nil {
@@ -48,14 +47,14 @@ func (s *Service) Tell(ctx context.Context) error {
 	}
 }
 
-// untold is an approval whose state nobody was told of.
+// untold is an approval whose current state was not mailed yet.
 type untold struct {
 	Approval
 	deciders []string // while it is pending
 }
 
-// untold finds whom to tell of what. It leaves payloads sealed, which no mail shows: one that does not
-// open must not keep others from being told of.
+// untold finds the approvals to notify about, and the recipients. It leaves payloads sealed, which no mail shows: one that cannot be opened
+// must not delay mails about others.
 func (s *Service) untold(ctx context.Context) (news []untold, err error) {
 	err = s.db.Read(ctx, func(q db.Q) error {
 		rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.told <> a.state AND a.id > $1 ORDER BY a.id LIMIT $2`, "", tellBatch)
@@ -126,7 +125,7 @@ func (s *Service) tellMaker(tx *db.Tx, a Approval) error {
 	})
 }
 
-// Approvers returns who may approve a pending approval, as its row says, if there is mail to tell them.
+// Approvers returns who may approve a pending approval, according to its row, if mail is configured.
 func (s *Service) Approvers(q db.Q, id string) ([]string, error) {
 	if !s.mail.Configured() {
 		return nil, nil
@@ -138,8 +137,8 @@ func (s *Service) Approvers(q db.Q, id string) ([]string, error) {
 	return s.mayDecide(q, r.Approval, s.db.Now())
 }
 
-// Mail mails an account, if it still may hear of the workspace, was not told too often and not too
-// much mail waits. The page of the workspace, whose address the message gets, tells what a mail does not.
+// Mail mails an account, if it is still a member of the workspace, within its budget and unless the queue is full. The link leads to the
+// page of the workspace, which shows what was not mailed.
 func (s *Service) Mail(tx *db.Tx, workspaceID, accountID string, message func(email, workspace, page string) mail.Message) error {
 	if !s.mail.Configured() {
 		return nil

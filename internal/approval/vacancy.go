@@ -19,10 +19,10 @@ import (
 	"bursar/internal/vault"
 )
 
-// maxStranded bounds how many approvals are looked at for those that wait for no one.
+// maxStranded bounds how many approvals are searched for those that no one can approve.
 const maxStranded = 1000
 
-// vacancyMails bounds how often somebody is mailed that a workspace has no second person.
+// vacancyMails bounds how often an account is mailed that a workspace has no second person.
 var vacancyMails = budget.Kind{Name: "mails about second people, by account and workspace", Burst: 5, Every: time.Hour}
 
 // Ready prepares the vault for approvals of a workspace, before a transaction that makes some.
@@ -30,7 +30,7 @@ func (s *Service) Ready(ctx context.Context, workspace int64) error {
 	return s.vault.Ready(ctx, workspace)
 }
 
-// FindSame returns a pending approval of a kind about a subject that is for exactly the same, or "".
+// FindSame returns the pending approval of a kind about a subject with exactly the same payload, or "".
 func (s *Service) FindSame(q db.Q, kind, workspaceID, subjectID string, same any) (id string, err error) {
 	text, err := json.Marshal(same, json.Deterministic(true))
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Service) FindSame(q db.Q, kind, workspaceID, subjectID string, same any
 	return "", err
 }
 
-// Stranded counts the pending approvals of a workspace that no one who may approve could, because they all have a part in them.
+// Stranded counts the pending approvals of a workspace that no one can approve, because everyone who may approve has a part in them.
 func (s *Service) Stranded(tx *db.Tx, workspaceID string) (n int, err error) {
 	people := map[access.Pair]access.SecondPerson{}
 	for _, pair := range access.Pairs() {
@@ -78,8 +78,9 @@ type ExtendInput struct {
 	ID string `path:"id"`
 }
 
-// Extend makes a workspace demand a second person for longer, once, after the last one has gone, and lets an approver whom one person
-// has added count later, once. Those who may approve there may do that, and the owners of its organization, who need not be members.
+// Extend makes a workspace demand a second person for longer, once, after the last one has left. It also makes an approver whom one person
+// has added count later, once. Those who may approve in the workspace may extend, and the owners of its organization, who need not be
+// members.
 func (s *Service) Extend(ctx context.Context, by db.Caller, in ExtendInput) (api.SecondPersonExtended, error) {
 	if err := s.mayExtend(ctx, by, in.ID); err != nil {
 		return api.SecondPersonExtended{}, err
@@ -126,19 +127,19 @@ func (s *Service) mayExtend(ctx context.Context, by db.Caller, workspaceID strin
 	return err
 }
 
-// Vacancy is a workspace that demands a second person though the last one has gone, or where one person has added an approver because no
-// other one could agree.
+// Vacancy is a workspace that demands a second person though the last one has left. It may also be one where one person has added an
+// approver because no other person could agree.
 type Vacancy struct {
 	WorkspaceID, Workspace string
 	Until                  int64 // when the demand ends; 0 if there is a second person
-	CountsFrom             int64 // from when on the last approver counts whom one person has added; 0 if there is none
+	CountsFrom             int64 // when the latest approver whom one person has added begins to count; 0 if there is none
 	Extendable             bool  // by the caller
 }
 
-// maxVacancies bounds how many workspaces of an organization are looked at.
+// maxVacancies bounds how many workspaces of an organization are read.
 const maxVacancies = 500
 
-// Vacancies lists a workspace of the caller if it is one, and for an owner all those of its organization.
+// Vacancies returns a workspace of the caller if it is vacant, and for an owner all vacant ones of its organization.
 func (s *Service) Vacancies(ctx context.Context, by db.Caller, workspaceID string) (list []Vacancy, err error) {
 	held, err := s.authority.Permissions(ctx, by.Actor, workspaceID)
 	if err != nil {
@@ -174,7 +175,7 @@ func (s *Service) Vacancies(ctx context.Context, by db.Caller, workspaceID strin
 	})
 }
 
-// TellVacancies mails the approvers and owners of workspaces whose last second person has gone.
+// TellVacancies mails the approvers and owners of workspaces whose last second person has left.
 func (s *Service) TellVacancies(ctx context.Context) error {
 	for {
 		done, err := db.Write(ctx, s.db, db.Caller{}, func(tx *db.Tx) (done bool, event audit.Event, err error) {
@@ -197,7 +198,7 @@ func (s *Service) TellVacancies(ctx context.Context) error {
 	}
 }
 
-// vacancyOf returns whether a workspace is without a second person, for somebody who may extend that.
+// vacancyOf returns whether a workspace lacks a second person, and whether that can be extended.
 func vacancyOf(q db.Q, workspaceID string, now int64) (v Vacancy, err error) {
 	var p access.SecondPerson
 	for _, pair := range access.Pairs() {
@@ -213,8 +214,8 @@ func vacancyOf(q db.Q, workspaceID string, now int64) (v Vacancy, err error) {
 	return v, err
 }
 
-// AnnounceGrant mails the approvers and owners of a workspace, those who could approve until lately included, that someone was given
-// something by which they can approve, without a second person, and until when it does not count.
+// AnnounceGrant mails the approvers and owners of a workspace, including those who could approve until recently. The mail reports that
+// someone was given something by which they can approve, without a second person, and until when it does not count.
 func (s *Service) AnnounceGrant(tx *db.Tx, workspaceID, by, what string, until int64) error {
 	return s.mailFormer(tx, workspaceID, func(m *mail.Vacancy) { m.Until, m.GrantedBy, m.Granted = time.UnixMilli(until), by, what })
 }

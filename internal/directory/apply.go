@@ -18,7 +18,7 @@ import (
 	"bursar/internal/web"
 )
 
-// What makes a row an update of an entry that exists.
+// What matches a row with an existing entry.
 const (
 	matchID       = "id"
 	matchExternal = "external_id"
@@ -27,14 +27,14 @@ const (
 	matchAccount  = "account"
 )
 
-// What becomes of a row that is about an entry that exists.
+// What is done with a row that matches an existing entry.
 const (
 	onMatchUpdate = "update"
 	onMatchSkip   = "skip"
 	onMatchRefuse = "refuse"
 )
 
-// What becomes of a row.
+// The results of a row.
 const (
 	rowCreated   = "created"
 	rowUpdated   = "updated"
@@ -52,27 +52,27 @@ type applier struct {
 	held        access.Set
 	match       string
 	onMatch     string
-	onDuplicate string // what is done with new entries that may be doubles
+	onDuplicate string // what is done with new entries that may be duplicates
 	dry         bool
-	bulk        *bulkOptions // of a bulk: rows have nothing but ids
-	job         bool         // what needs a second person becomes a line of the approval of an import or a bulk
+	bulk        *bulkOptions // for a bulk: its rows contain only ids
+	job         bool         // changes that need a second person become lines of the approval of an import or a bulk
 
-	accounts *vault.Finder // of match=account, and of jobs
+	accounts *vault.Finder // for match=account, and for jobs
 
-	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store has
-	tags     map[string]api.Tag       // that exist, by nameKey
+	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store contains
+	tags     map[string]api.Tag       // the existing ones, by nameKey
 	external map[string]string        // the entries that have the external ids of the rows
-	waiting  map[string]string        // and those that wait for approval to have them
+	waiting  map[string]string        // the entries that wait for approval to have them
 	matches  matches
 	common   []string // words that have become common
 	events   []audit.Event
 }
 
-// errNewKey says that the workspace has got a data key by which nobody has looked.
+// errNewKey means that the workspace has a new data key, which the search did not include.
 var errNewKey = errors.New("the workspace has another data key since a moment ago")
 
-// applyMany runs fn with an applier in a transaction. It repeats the transaction if somebody has
-// just taken an external id, or made a data key.
+// applyMany runs fn with an applier in a transaction. It retries the transaction if another one has just used an external id, or created a
+// data key.
 func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *applier) (T, error)) (T, error) {
 	for again := 0; ; again++ {
 		if a.match == matchAccount || a.job {
@@ -108,8 +108,8 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 	}
 }
 
-// begin locks the tags that rows have, and looks for their external ids and for what they are
-// about, all at once: a lookup for each row would cost a round trip.
+// begin locks the tags of rows, and looks up their external ids and their entries, all at once. A lookup for each row would cost a round
+// trip.
 func (a *applier) begin(rows []*entryfile.Row) (err error) {
 	if a.bulk != nil {
 		return a.beginBulk(rows)
@@ -142,18 +142,18 @@ func (a *applier) begin(rows []*entryfile.Row) (err error) {
 	return a.look(rows)
 }
 
-// result is what became of a row, or would.
+// result is the result of a row, or of a rehearsal of it.
 type result struct {
 	action     string
 	id         string
-	changes    []string // of an update, for people
+	changes    []string // made by an update, for people
 	doubles    []api.Duplicate
 	undo       string // the line of the bulk that undoes it
-	approvalID string // of the approval that a part of it waits for
+	approvalID string // of the approval that a part of the row waits for
 }
 
-// apply creates or updates the entry of a row. A fault says why the row cannot be applied; then
-// nothing of it was: everything that can be wrong is looked at before the first change.
+// apply creates or updates the entry of a row. A fault is why the row cannot be applied. Nothing was changed in that case: everything is
+// checked before the first change.
 func (a *applier) apply(row *entryfile.Row) (result, error) {
 	if a.bulk != nil {
 		return a.applyBulk(row)
@@ -161,7 +161,7 @@ func (a *applier) apply(row *entryfile.Row) (result, error) {
 	if err := a.wrong[row]; err != nil {
 		return result{}, err
 	}
-	// Before anything is looked for: who may not write accounts does not learn who shares one.
+	// Before any search: callers who may not write accounts must not learn which entries share one.
 	if len(row.Methods) > 0 && !a.held.Has(access.ReceivingWrite) {
 		return result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.workspaceID})
 	}
@@ -186,7 +186,7 @@ func (a *applier) apply(row *entryfile.Row) (result, error) {
 	return a.update(row, id)
 }
 
-// checkRow checks a row by the rules for a request that would say the same.
+// checkRow checks a row by the rules for a request with the same content.
 func checkRow(row *entryfile.Row) error {
 	if row.Problem != "" {
 		return &fault.Fault{Code: fault.Validation, Message: row.Problem}
@@ -252,8 +252,8 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	return result{action: rowCreated, id: e.ID, doubles: found}, a.addMethods(e, nil, row.Methods)
 }
 
-// free refuses an external id that another entry has. The index would, too, but its error ends
-// the transaction. Somebody may take the id a moment later: then the transaction is repeated.
+// free refuses an external id that another entry has. The index would refuse it, too, but its error ends the transaction. If another
+// transaction uses the id a moment later, this one is retried.
 func (a *applier) free(e entry) error {
 	if a.external[e.ExternalID] != "" {
 		return errTaken
@@ -264,7 +264,7 @@ func (a *applier) free(e entry) error {
 	return nil
 }
 
-// name notes which entry has an external id from now on.
+// name records that an entry has its external id.
 func (a *applier) name(e entry) {
 	if e.ExternalID != "" {
 		a.external[e.ExternalID] = e.ID
@@ -363,8 +363,8 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	return done, a.addMethods(after, methods, added)
 }
 
-// hold makes an approval of a held change of an entry. It returns what the log contains about it: nothing if the same change waits
-// already.
+// hold creates an approval of a held change of an entry. It returns what the audit log contains about it: nothing if the same change
+// already waits.
 func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, error) {
 	held, requested, err := a.service.requestIdentity(a.tx, a.by, e, c, nil)
 	if err != nil {
@@ -389,9 +389,9 @@ func (a *applier) read(at place) (entry, error) {
 	return e, err
 }
 
-// newMethods returns the receiving methods of an entry that have not ended, and those of a row
-// that it lacks. One that waits for a second person is not asked for again. A row never changes
-// one that exists: an account under another name, or at another institution, is refused.
+// newMethods returns the receiving methods of an entry that have not ended, and those of a row that it lacks. A method that waits for a
+// second person is not requested again. A row never changes an existing method: an account under another name, or at another institution,
+// is refused.
 func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have []api.ReceivingMethod, added []api.ReceivingMethodCreate, err error) {
 	if len(given) == 0 {
 		return nil, nil, nil

@@ -16,8 +16,8 @@ import (
 	"bursar/internal/db"
 )
 
-// Approval returns one approval in full: old beside new, who asked, how to reach the payee, what
-// else about them changed lately, and which roles changed of those who ask and decide. If account numbers are among it, the log tells so.
+// Approval returns one approval in full: old and new values, the requester, and how to reach the payee. It includes other recent changes of
+// the payee, and recent role changes of those who request and decide. If it contains account numbers, the audit log records that.
 func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input) (api.Approval, error) {
 	a, shown, err := s.approvals.Find(ctx, by, in.ID, true)
 	if err == nil && (a.Kind == ImportKind || a.Kind == BulkKind) {
@@ -30,7 +30,7 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 		return shown, err
 	}
 	held, err := s.authority.Permissions(ctx, by.Actor, a.WorkspaceID)
-	if err != nil || !held.Has(access.ReceivingRead) { // such as of whoever asked for another name
+	if err != nil || !held.Has(access.ReceivingRead) { // for example the requester of a change of the name
 		return shown, err
 	}
 	var e entry
@@ -62,25 +62,25 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 }
 
 const (
-	// recent is how far back an approver is shown what changed about a payee.
+	// recent is how far back an approver sees changes of a payee.
 	recent = 30 * 24 * time.Hour
-	// maxRecent bounds how many rows of the log they are shown. What changed of each field is shown besides, however many rows
-	// there are: its number is bounded by that of the fields.
+	// maxRecent bounds how many rows of the audit log they see. The changes of each field are shown in addition, for any number of rows:
+	// their number is bounded by that of the fields.
 	maxRecent = 50
-	// maxAbout bounds how many receiving methods are looked at for that.
+	// maxAbout bounds how many receiving methods are read for that.
 	maxAbout = 50
 )
 
-// recentLog is what the log contains about an entry since a while.
+// recentLog is the recent content of the audit log about an entry.
 type recentLog struct {
 	list   []api.ApprovalChange // of the entry and its other methods, newest first
 	fields map[string]*api.ApprovalFieldChange
 }
 
-// recentChanges reads what changed lately about an entry and its other receiving methods. Whoever approves sees it without the
-// permission to read the whole log. What changed of a field comes from all rows: nobody hides a new phone
-// number or a name behind many later changes. It comes from no row of an entry that was merged into this one:
-// nobody makes their own number the one to call back by merging an entry that once had it.
+// recentChanges reads recent changes of an entry and its other receiving methods. Approvers see them without the permission to read the
+// whole log. The changes of a field are collected from all rows, so a new phone number or name cannot be hidden behind many later changes.
+// Rows of an entry that was merged into this one are left out. Otherwise a person could make their own number the one to call back, by
+// merging an entry that once had it.
 func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLog, err error) {
 	about, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT method_id FROM entry_method_log WHERE entry_id = $1 ORDER BY method_id DESC LIMIT $2`, stored(e.ID), maxAbout)
@@ -108,7 +108,7 @@ func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLo
 	return found, nil
 }
 
-// eachRecent yields the changes of a resource that the log contains of the last days, newest first.
+// eachRecent yields the recent changes of a resource in the audit log, newest first.
 func eachRecent(q db.Q, workspaceID string, workspace int64, resource string, now int64, fn func(row api.ApprovalChange)) error {
 	var id []byte
 	return q.Each(func(r db.Rows) error {
@@ -123,7 +123,7 @@ func eachRecent(q db.Q, workspaceID string, workspace int64, resource string, no
 		audit.FilterKey(audit.ByResource, workspaceID, resource), db.PackID("aud", db.FirstID("aud", now-recent.Milliseconds())))
 }
 
-// addFields adds what a row, which is older than those before it, contains about each field.
+// addFields adds what a row contains about each field. The row is older than those added before.
 func (l recentLog) addFields(row api.ApprovalChange) {
 	for _, c := range row.Changes {
 		if !isOfEntry(c.Field) {
@@ -138,12 +138,12 @@ func (l recentLog) addFields(row api.ApprovalChange) {
 	}
 }
 
-// isOfEntry reports whether a change in the log is of a value of an entry, and not of what was asked for or approved.
+// isOfEntry reports whether a change in the log is of a value of an entry, and not of a request or an approval.
 func isOfEntry(field string) bool {
 	return isIdentity(field) || strings.HasPrefix(field, fieldPrefix)
 }
 
-// isIdentity reports whether a change in the log is one of what a payee is known by.
+// isIdentity reports whether a change in the log is of the identity of a payee.
 func isIdentity(field string) bool {
 	key, isField := strings.CutPrefix(field, fieldPrefix)
 	if isField {
@@ -152,8 +152,8 @@ func isIdentity(field string) bool {
 	return slices.Contains([]string{"label", "name", "external_id", "status"}, field)
 }
 
-// changedFields lists the fields of an entry whose values are not what they were, and those of its identity that changed at all:
-// first what the payee is known by, then how to reach it, then the rest.
+// changedFields lists the fields of an entry whose values differ from before, and those of its identity that changed at all. The identity
+// comes first, then how to reach the payee, then the rest.
 func (l recentLog) changedFields() []api.ApprovalFieldChange {
 	list := []api.ApprovalFieldChange{}
 	for _, one := range l.fields {
@@ -177,7 +177,7 @@ func (l recentLog) changedFields() []api.ApprovalFieldChange {
 	return list
 }
 
-// earlierContacts returns what the fields by which one reaches the payee were before the changes.
+// earlierContacts returns the values of the contact fields before the changes.
 func (l recentLog) earlierContacts() map[string]string {
 	earlier := map[string]string{}
 	for field, one := range l.fields {
@@ -188,7 +188,7 @@ func (l recentLog) earlierContacts() map[string]string {
 	return earlier
 }
 
-// contactsAt returns how to reach a payee, if there still is one.
+// contactsAt returns how to reach a payee, if the payee still exists.
 func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error) {
 	none := []api.ApprovalContact{}
 	at, err := locate(q, entryID)
@@ -204,8 +204,8 @@ func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error
 	return contacts(e.Fields, recent.earlierContacts()), err
 }
 
-// contacts are the fields of an entry by which one reaches the payee, with what they were before
-// the recent changes: whoever put in another account may have put in their own phone number.
+// contacts returns the contact fields of an entry, with their values before the recent changes. A person who entered another account may
+// also have entered their own phone number.
 func contacts(fields api.Fields, earlier map[string]string) []api.ApprovalContact {
 	list := []api.ApprovalContact{}
 	for _, f := range fields {
@@ -220,7 +220,7 @@ func contacts(fields api.Fields, earlier map[string]string) []api.ApprovalContac
 		list = append(list, one)
 		delete(earlier, f.Key)
 	}
-	for _, key := range slices.Sorted(maps.Keys(earlier)) { // that the entry has no longer
+	for _, key := range slices.Sorted(maps.Keys(earlier)) { // contacts that the entry no longer has
 		if earlier[key] != "" {
 			list = append(list, api.ApprovalContact{Field: key, Earlier: earlier[key]})
 		}
@@ -228,10 +228,10 @@ func contacts(fields api.Fields, earlier map[string]string) []api.ApprovalContac
 	return list
 }
 
-// phoneLike matches a text that is nothing but a phone number.
+// phoneLike matches a text that consists only of a phone number.
 var phoneLike = regexp.MustCompile(`^\+?[0-9 ()./-]+$`)
 
-// isContact reports by its name, or by one of its values, whether a field is a way to reach a payee.
+// isContact reports whether a field is a way to reach a payee, by its name or by one of its values.
 func isContact(key string, values ...string) bool {
 	key = strings.ToLower(key)
 	for _, part := range []string{"phone", "mobile", "mail", "whatsapp", "viber", "telegram", "messenger", "fax", "tel", "cell", "contact", "gsm"} {
@@ -250,7 +250,7 @@ func isContact(key string, values ...string) bool {
 	})
 }
 
-// peopleOf lists who asks for an approval and who decides it: those who voted, and the viewer.
+// peopleOf lists the requester of an approval and those who decide it: those who voted, and the viewer.
 func peopleOf(by db.Caller, a api.Approval) (ids []string) {
 	ids = append(ids, a.RequestedBy.ID, by.ID)
 	for _, vote := range a.Approvals {
@@ -263,7 +263,7 @@ func peopleOf(by db.Caller, a api.Approval) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// roleChanges returns what changed lately about the membership of people, newest first.
+// roleChanges returns recent changes of the membership of people, newest first.
 func roleChanges(q db.Q, workspaceID string, workspace int64, people []string, now int64) ([]api.ApprovalChange, error) {
 	list := []api.ApprovalChange{}
 	for _, id := range people {

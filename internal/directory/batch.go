@@ -12,8 +12,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// Batch creates and updates many entries in one transaction, and tells what became of each. An
-// item that cannot be done is refused alone, or with Atomic all of them together.
+// Batch creates and updates many entries in one transaction, and returns the result of each. An item that cannot be applied is refused
+// alone, or with Atomic all of them are.
 func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.BatchResult, error) {
 	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite)
 	if err != nil {

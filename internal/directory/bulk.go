@@ -19,15 +19,14 @@ import (
 	"bursar/internal/web"
 )
 
-// A bulk is stored as an import is: its file has the id of an entry on each line, and its
-// options say what becomes of them. Up to api.MaxBulk entries it is done at once, in one
-// transaction; a larger one waits to be run like an import.
+// A bulk is stored like an import: its file has the id of an entry on each line, and its options contain the change. Up to api.MaxBulk
+// entries are changed immediately, in one transaction. A larger bulk waits to be run like an import.
 
-// restoreAtOnce is how many entries are restored in one transaction: each asks for approval of up to
-// maxMethods receiving methods, and everybody's writes wait for that on SQLite.
+// restoreAtOnce is how many entries are restored in one transaction. Each requests approval of up to maxMethods receiving methods, and on
+// SQLite all other writes wait for that.
 const restoreAtOnce = 100
 
-// bulkOptions are what a bulk was asked for with.
+// bulkOptions are the options of a bulk.
 type bulkOptions struct {
 	Action  string `json:"action"`
 	TagID   string `json:"tag_id,omitzero"`
@@ -36,7 +35,7 @@ type bulkOptions struct {
 	Undoes  string `json:"undoes,omitzero"`
 }
 
-// opposite is the action that undoes another.
+// opposite returns the action that undoes another.
 func opposite(action string) string {
 	return map[string]string{
 		api.BulkTag: api.BulkUntag, api.BulkUntag: api.BulkTag, api.BulkActivate: api.BulkDeactivate,
@@ -44,7 +43,7 @@ func opposite(action string) string {
 	}[action]
 }
 
-// bulkNeeds is the permission for an action.
+// bulkNeeds returns the permission for an action.
 func bulkNeeds(action string) access.Permission {
 	if action == api.BulkDelete || action == api.BulkRestore {
 		return access.DirectoryDelete
@@ -52,7 +51,7 @@ func bulkNeeds(action string) access.Permission {
 	return access.DirectoryWrite
 }
 
-// needs is the permission without which an import, or a bulk, does not go on.
+// needs returns the permission that an import, or a bulk, needs to continue.
 func (i importRow) needs() access.Permission {
 	if i.options.Bulk == nil {
 		return access.DirectoryWrite
@@ -69,7 +68,7 @@ func (i importRow) bulk(int64) api.Bulk {
 	}
 }
 
-// bulkEvent is the event of a bulk where that of an import would be this.
+// bulkEvent returns the event of a bulk that corresponds to an action of imports.
 func (i importRow) bulkEvent(action audit.Action) audit.Event {
 	o := i.options.Bulk
 	what := o.Action
@@ -94,7 +93,7 @@ func (i importRow) bulkEvent(action audit.Action) audit.Event {
 	return event
 }
 
-// Bulk makes one change to many entries: at once, or as a job if there are more than api.MaxBulk.
+// Bulk makes one change to many entries: immediately, or as a job if there are more than api.MaxBulk.
 func (s *Service) Bulk(ctx context.Context, by db.Caller, in BulkInput) (api.Bulk, error) {
 	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, bulkNeeds(in.Action))
 	if err != nil {
@@ -107,7 +106,7 @@ func (s *Service) Bulk(ctx context.Context, by db.Caller, in BulkInput) (api.Bul
 		b.lines = []byte(strings.Join(in.IDs, "\n") + "\n")
 		return s.startBulk(ctx, by, b, nil)
 	}
-	if _, err := s.authority.Held(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil { // how many match tells what they have
+	if _, err := s.authority.Held(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead); err != nil { // the number of matches reveals what they contain
 		return api.Bulk{}, err
 	}
 	f, err := s.matching(ctx, by, in.WorkspaceID, workspace, *in.Filter, in.words)
@@ -120,7 +119,7 @@ func (s *Service) Bulk(ctx context.Context, by db.Caller, in BulkInput) (api.Bul
 	return s.startBulk(ctx, by, b, func(ctx context.Context, to io.Writer) error { return s.allMatches(ctx, f, to) })
 }
 
-// matching is the filter of the entries that a bulk is about.
+// matching returns the filter of the entries of a bulk.
 func (s *Service) matching(ctx context.Context, by db.Caller, workspaceID string, workspace int64, in api.BulkFilter, words []string) (f filter, err error) {
 	f = filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: words}
 	if f.tails, err = s.lastDigits(ctx, by, workspaceID, workspace, in.Q); err != nil || in.Tag == nil {
@@ -134,7 +133,7 @@ func (s *Service) matching(ctx context.Context, by db.Caller, workspaceID string
 	return f, err
 }
 
-// firstMatches returns the ids of the entries that match, each on a line, up to a number of them.
+// firstMatches returns the ids of the first matching entries, each on a line, up to a number of them.
 func (s *Service) firstMatches(ctx context.Context, f filter, most int) (lines []byte, err error) {
 	if f.none {
 		return nil, nil
@@ -152,7 +151,7 @@ func (s *Service) firstMatches(ctx context.Context, f filter, most int) (lines [
 	return lines, err
 }
 
-// Matches counts the entries that a bulk with a filter would be about.
+// Matches counts the entries that a bulk with a filter would change.
 func (s *Service) Matches(ctx context.Context, by db.Caller, in MatchInput) (Count, error) {
 	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Service) Matches(ctx context.Context, by db.Caller, in MatchInput) (Cou
 	return bounded(bytes.Count(lines, []byte("\n"))), err
 }
 
-// allMatches writes the ids of all entries that match at one moment.
+// allMatches writes the ids of all matching entries as of one moment.
 func (s *Service) allMatches(ctx context.Context, f filter, to io.Writer) error {
 	f.take = exportPage
 	return s.db.Read(ctx, func(q db.Q) error {
@@ -207,7 +206,7 @@ type bulk struct {
 	lines []byte  // the first lines of its file, all of them unless they are too many
 }
 
-// startBulk does a bulk at once, or queues it. all writes the whole file of one that is queued.
+// startBulk runs a bulk immediately, or queues it. all writes the whole file of a queued one.
 func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(ctx context.Context, to io.Writer) error) (api.Bulk, error) {
 	held, err := s.authority.Permissions(ctx, by.Actor, b.row.workspaceID)
 	if err == nil {
@@ -255,7 +254,7 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 	})
 }
 
-// queueBulk stores the file of a bulk and leaves it to be run.
+// queueBulk stores the file of a bulk and queues it.
 func (s *Service) queueBulk(ctx context.Context, by db.Caller, b bulk, held access.Set, all func(ctx context.Context, to io.Writer) error) (api.Bulk, error) {
 	ctx, cancel := context.WithTimeout(ctx, exportTime)
 	defer cancel()
@@ -267,7 +266,7 @@ func (s *Service) queueBulk(ctx context.Context, by db.Caller, b bulk, held acce
 	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = s.upload(ctx, by, b.row, first[:n], lines)
 	}
-	_ = file.CloseWithError(context.Canceled) // lets the writer end, whatever has happened here
+	_ = file.CloseWithError(context.Canceled) // lets the writer end in any case
 	if err != nil {
 		return api.Bulk{}, s.abandon(ctx, b.row, err)
 	}
@@ -307,7 +306,7 @@ func (c *lineCounter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// resolveTag finds the tag of a bulk. One that gives entries a tag can create it.
+// resolveTag finds the tag of a bulk. A bulk that adds a tag can create it.
 func (o *bulkOptions) resolveTag(tx *db.Tx, b bulk, held access.Set) error {
 	if b.tag == nil {
 		return nil
@@ -332,7 +331,7 @@ func (o *bulkOptions) resolveTag(tx *db.Tx, b bulk, held access.Set) error {
 	return nil
 }
 
-// mayBulk requires a permission in the workspace of a bulk, which need tells, and returns it.
+// mayBulk requires the permission that need returns, in the workspace of a bulk, and returns the bulk.
 func (s *Service) mayBulk(ctx context.Context, by db.Caller, id string, need func(importRow) access.Permission) (importRow, error) {
 	var i importRow
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
@@ -348,7 +347,7 @@ func (s *Service) mayBulk(ctx context.Context, by db.Caller, id string, need fun
 	return i, fault.Instead(err, fault.ResourceNotFound, fault.Missing("bulk"))
 }
 
-// GetBulk tells how a bulk stands.
+// GetBulk returns the state of a bulk.
 func (s *Service) GetBulk(ctx context.Context, by db.Caller, in OneBulkInput) (api.Bulk, error) {
 	i, err := s.mayBulk(ctx, by, in.ID, func(importRow) access.Permission { return access.DirectoryRead })
 	if err != nil {
@@ -361,7 +360,7 @@ func (s *Service) GetBulk(ctx context.Context, by db.Caller, in OneBulkInput) (a
 	return i.bulk(s.db.Now()), err
 }
 
-// CancelBulk ends a bulk that has not ended. What it has changed stays, until it is undone.
+// CancelBulk ends a bulk that has not ended. Its changes stay until they are undone.
 func (s *Service) CancelBulk(ctx context.Context, by db.Caller, in OneBulkInput) (api.Bulk, error) {
 	i, err := s.mayBulk(ctx, by, in.ID, importRow.needs)
 	if err != nil {
@@ -370,8 +369,8 @@ func (s *Service) CancelBulk(ctx context.Context, by db.Caller, in OneBulkInput)
 	return cancelImport(ctx, s, by, i, importRow.bulk)
 }
 
-// UndoBulk undoes what a bulk has changed, by another bulk: of the entries that it changed, those
-// that are still as it left them in that respect.
+// UndoBulk undoes the changes of a bulk, by another bulk. It restores those of the changed entries that still have the values that the bulk
+// gave them.
 func (s *Service) UndoBulk(ctx context.Context, by db.Caller, in OneBulkInput) (api.Bulk, error) {
 	i, err := s.mayBulk(ctx, by, in.ID, importRow.needs) // the opposite needs the same
 	if err != nil {
@@ -390,7 +389,7 @@ func (s *Service) UndoBulk(ctx context.Context, by db.Caller, in OneBulkInput) (
 		_, err := io.Copy(to, &chunkReader{ctx: ctx, service: s, row: i, part: partChanged})
 		return err
 	}
-	b.lines = bytes.Repeat([]byte("\n"), int(min(i.updated, api.MaxBulk+1))) // too many: how many is enough
+	b.lines = bytes.Repeat([]byte("\n"), int(min(i.updated, api.MaxBulk+1))) // too many to run at once: only their number matters
 	if i.updated <= api.MaxBulk {
 		var lines bytes.Buffer
 		if err := changed(ctx, &lines); err != nil {
@@ -401,14 +400,14 @@ func (s *Service) UndoBulk(ctx context.Context, by db.Caller, in OneBulkInput) (
 	return s.startBulk(ctx, by, b, changed)
 }
 
-// BulkInput says which entries to change, and how.
+// BulkInput contains the entries to change, and the change.
 type BulkInput struct {
 	api.BulkCreate
 
 	words []string
 }
 
-// Validate checks the request without looking at the database.
+// Validate checks the request without reading the database.
 func (in *BulkInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	web.CheckOneOf(v, "action", &in.Action, api.BulkActions()...)
@@ -428,7 +427,7 @@ func (in *BulkInput) Validate(v *fault.Violations) {
 		v.Add("ids", fmt.Sprintf("must have at most %d elements: use filter", api.MaxBulk))
 	}
 	for _, id := range in.IDs {
-		if stored(id) == nil { // also one with an end of a line in it, which would be two
+		if stored(id) == nil { // also refuses an id with an end of line in it, which would be two lines
 			v.Add("ids", "must be ids of entries")
 			break
 		}
@@ -438,7 +437,7 @@ func (in *BulkInput) Validate(v *fault.Violations) {
 	}
 }
 
-// checkFilter checks a filter, and returns the words that it looks for.
+// checkFilter checks a filter, and returns its search words.
 func checkFilter(v *fault.Violations, f *api.BulkFilter) (words []string) {
 	web.CheckOneOf(v, "filter.type", f.Type, api.EntryTypes()...)
 	web.CheckOneOf(v, "filter.status", f.Status, api.EntryStatuses()...)
@@ -451,7 +450,7 @@ func checkFilter(v *fault.Violations, f *api.BulkFilter) (words []string) {
 	return words
 }
 
-// MatchInput asks how many entries match.
+// MatchInput is a request for the number of matching entries.
 type MatchInput struct {
 	WorkspaceID string
 	api.BulkFilter
@@ -459,10 +458,10 @@ type MatchInput struct {
 	words []string
 }
 
-// Validate checks the filter without looking at the database.
+// Validate checks the filter without reading the database.
 func (in *MatchInput) Validate(v *fault.Violations) { in.words = checkFilter(v, &in.BulkFilter) }
 
-// Cost is how many requests of the rate limit it counts as. How many entries match is not known yet.
+// Cost returns how many requests the bulk counts as for the rate limit. The number of matching entries is not known yet.
 func (in *BulkInput) Cost() int {
 	if in.Filter != nil {
 		return api.MaxBulk / api.BatchCost

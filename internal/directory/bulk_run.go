@@ -16,8 +16,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// bulkFile reads the lines of a bulk. Each is the id of an entry; where a deletion is undone,
-// the time at which the entry was deleted follows it.
+// bulkFile reads the lines of a bulk. Each is the id of an entry; if a deletion is undone, the time at which the entry was deleted follows
+// it.
 type bulkFile struct {
 	in *bufio.Reader
 	at entryfile.Position
@@ -28,7 +28,7 @@ func newBulkFile(in io.Reader) *bulkFile { return &bulkFile{in: bufio.NewReader(
 func (f *bulkFile) Next() (*entryfile.Row, error) {
 	line, err := f.in.ReadString('\n')
 	if err != nil {
-		return nil, err // also of a last line without an end, which no bulk writes
+		return nil, err // includes a last line without an end, which no bulk writes
 	}
 	f.at.Offset, f.at.Lines = f.at.Offset+int64(len(line)), f.at.Lines+1
 	return &entryfile.Row{Line: f.at.Lines, ID: strings.TrimSuffix(line, "\n")}, nil
@@ -53,13 +53,12 @@ func (f *bulkFile) Resume(in io.Reader, at entryfile.Position) { f.in, f.at = bu
 
 func (f *bulkFile) Format() string { return "" }
 
-// RefusedHead and Refused are nothing: the reason of the first refusal is enough.
+// RefusedHead and Refused return nothing: the reason of the first refusal is enough.
 func (f *bulkFile) RefusedHead() []byte { return nil }
 
 func (f *bulkFile) Refused(*entryfile.Row, string) []byte { return nil }
 
-// beginBulk finds the tag, and puts the rows into the order in which entries are locked, so that
-// two bulks cannot deadlock.
+// beginBulk finds the tag, and sorts the rows in the order in which entries are locked, so that two bulks cannot deadlock.
 func (a *applier) beginBulk(rows []*entryfile.Row) error {
 	slices.SortFunc(rows, func(x, y *entryfile.Row) int { return strings.Compare(x.ID, y.ID) })
 	if a.bulk.TagID == "" {
@@ -105,7 +104,7 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 	case api.BulkUntag:
 		changed, err = a.bulkUntag(e)
 	case api.BulkDelete:
-		now := a.tx.Now() // once: what undoes it looks for this very moment
+		now := a.tx.Now() // only once: the undo looks for exactly this moment
 		changed, undo = true, fmt.Sprintf("%s %d\n", id, now)
 		var event audit.Event
 		event, err = a.service.remove(a.tx, a.by, e, now)
@@ -174,7 +173,7 @@ func (a *applier) bulkTagged(e entry, gone, added []string) error {
 	return touch(a.tx, e.ID)
 }
 
-// bulkRestore brings an entry back that was deleted at a moment, and not at another since.
+// bulkRestore restores an entry that was deleted at the given moment, and not at a later one.
 func (a *applier) bulkRestore(id, moment string) (result, error) {
 	unchanged := result{action: rowUnchanged, id: id}
 	deletedAt, err := strconv.ParseInt(moment, 10, 64)

@@ -2,8 +2,8 @@ package directory
 
 import "bursar/internal/db"
 
-// declareCommon adds those of the words to the list that are common by now, and returns
-// them. The index may leave them out once the transaction is committed, not before.
+// declareCommon adds those of the words to the list that have become common, and returns them. The index may leave them out once the
+// transaction is committed, not before.
 func declareCommon(tx *db.Tx, workspace int64, doubtful []string) (common []string, err error) {
 	for _, word := range doubtful {
 		n, err := frequency(tx.Q, workspace, word)

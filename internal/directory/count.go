@@ -8,11 +8,10 @@ import (
 	"bursar/internal/db"
 )
 
-// maxCount is where counting stops: a larger number tells nobody more and costs as much
-// time as there are rows.
+// maxCount is where counting stops: a larger number is not more useful, and costs as much time as there are rows.
 const maxCount = 10_000
 
-// Count is a number up to 10,000. More says that there are more.
+// Count is a number up to 10,000. More reports that there are more.
 type Count struct {
 	N    int
 	More bool

@@ -60,8 +60,7 @@ func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.
 	})
 }
 
-// remove hides an entry that is locked, as deleted at a moment, and ends what waits about it. Every
-// deletion ends here.
+// remove hides a locked entry, as deleted at a given moment, and ends what waits about it. Every deletion calls it.
 func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Event, error) {
 	err := access.RequireModeOfPayee(tx.Q, by.Actor, e.WorkspaceID, e.ID, false)
 	if err == nil {
@@ -73,12 +72,12 @@ func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Even
 	return e.moved(audit.EntryDeleted, "Deleted", e.Status, statusDeleted), err
 }
 
-// bringBack restores an entry that was deleted after the cutoff; its id is empty if there is none.
-// Its methods are paid as makePayable decides, so every restoration ends here.
+// bringBack restores an entry that was deleted after the cutoff; its id is empty if there is none. makePayable decides about its methods,
+// so every restoration must call bringBack.
 func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (entry, audit.Event, error) {
 	gets, err := tx.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status = 'pending' LIMIT 1`, stored(at.id)).Scan(new(string))
 	if err == nil {
-		err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, at.id, gets) // before any change: a bulk keeps what was changed before a refusal
+		err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, at.id, gets) // before any change: a bulk keeps changes made before a refusal
 	}
 	if err != nil {
 		return entry{}, audit.Event{}, err
@@ -96,7 +95,7 @@ func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (en
 	return e, event, err
 }
 
-// Restore brings a deleted entry back.
+// Restore restores a deleted entry.
 func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api.Restored, error) {
 	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 	return restored, asTaken(err)
 }
 
-// RestoreIn brings a deleted entry back if it belongs to the workspace.
+// RestoreIn restores a deleted entry if it belongs to the workspace.
 func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) (api.Restored, error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, err

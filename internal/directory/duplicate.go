@@ -13,7 +13,7 @@ import (
 	"bursar/internal/vault"
 )
 
-// What two entries can have in common, the most telling first.
+// What two entries can have in common, the strongest reason first.
 const (
 	reasonExternal = "external_id"
 	reasonEmail    = "email"
@@ -22,14 +22,14 @@ const (
 	reasonName     = "name"
 )
 
-// entryKeys are what an entry is compared with others by.
+// entryKeys are the keys by which an entry is compared with others.
 type entryKeys struct{ external, email, phone, name any }
 
 func (e entry) keys() entryKeys {
 	return entryKeys{db.NullText(e.ExternalID), db.MatchKey(api.FieldEmail, e.Fields), db.MatchKey(api.FieldPhone, e.Fields), e.nameKey()}
 }
 
-// each yields the keys that there are, with the column and the reason of each.
+// each yields the keys that are set, with the column and the reason of each.
 func (k entryKeys) each(yield func(column, reason string, key any)) {
 	for _, one := range []struct {
 		column, reason string
@@ -45,9 +45,8 @@ func (k entryKeys) each(yield func(column, reason string, key any)) {
 
 const duplicateColumns = `id, label, external_id, email_key, phone_key, name_key`
 
-// duplicates returns the entries that may be the same as one, those with the most in common first.
-// lookups are what the stored keys of its account numbers may be. Each key has an index, of which
-// a few rows are read: where hundreds have one name, the answer has some of them.
+// duplicates returns the entries that may be duplicates of one, those with the most in common first. lookups are the possible stored keys
+// of its account numbers. Each key has an index, of which a few rows are read: if hundreds have one name, the result has some of them.
 func duplicates(q db.Q, e entry, lookups [][]byte) ([]api.Duplicate, error) {
 	own := e.keys()
 	var list []api.Duplicate
@@ -97,7 +96,7 @@ func duplicates(q db.Q, e entry, lookups [][]byte) ([]api.Duplicate, error) {
 	return list[:min(len(list), api.MaxDuplicates)], nil
 }
 
-// weight says how much two entries have in common. The same name alone says the least.
+// weight returns how much two entries have in common. The same name alone counts least.
 func weight(d api.Duplicate) (sum int) {
 	for _, reason := range d.Reasons {
 		sum += map[string]int{reasonExternal: 16, reasonEmail: 8, reasonPhone: 4, reasonAccount: 2, reasonName: 1}[reason]
@@ -110,14 +109,14 @@ func eachWithAccount(q db.Q, e entry, lookups [][]byte, fn func(r db.Rows) error
 	var ids []string
 	for some := range slices.Chunk(lookups, accountsAtOnce) {
 		sql := db.NewStatement(`SELECT DISTINCT m.entry_id FROM receiving_method m WHERE m.account_key IN (`)
-		for i := range accountsAtOnce { // always as many, so that there is one text to prepare
+		for i := range accountsAtOnce { // always the same number, so that there is one statement to prepare
 			if i > 0 {
 				sql.Add(`, `)
 			}
 			sql.Add(``, some[min(i, len(some)-1)])
 		}
 		sql.Add(`) AND m.status IN ('active', 'pending')`)
-		sql.Limit(api.MaxDuplicates + 1) // one may be the entry itself, which is left out later
+		sql.Limit(api.MaxDuplicates + 1) // one may be the entry itself, which is removed later
 		err := q.EachOf(sql, func(r db.Rows) error {
 			ids = append(ids, db.UnpackID("entry", r, 0))
 			return nil
@@ -138,8 +137,8 @@ func eachWithAccount(q db.Q, e entry, lookups [][]byte, fn func(r db.Rows) error
 // accountsAtOnce is how many keys of account numbers one statement looks for.
 const accountsAtOnce = 10
 
-// Duplicates returns the entries that may be the same as one. Who may not read receiving methods
-// does not learn which entries share an account.
+// Duplicates returns the entries that may be duplicates of one. Callers who may not read receiving methods do not learn which entries share
+// an account.
 func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (api.Duplicates, error) {
 	at, held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
 	if err != nil {
@@ -166,7 +165,7 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 		}
 	}
 	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
-	if e.MergedInto != "" { // so that nobody is asked about it again
+	if e.MergedInto != "" { // so that a merged entry is not reviewed again
 		return answer, nil
 	}
 	err = s.db.Read(ctx, func(q db.Q) error {
@@ -177,8 +176,7 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 	return answer, err
 }
 
-// Doubles returns the entries that a new one would be a double of, for a form that asks before it
-// creates.
+// Doubles returns the possible duplicates of a new entry, for a form that shows them before it creates the entry.
 func (s *Service) Doubles(ctx context.Context, by db.Caller, in CreateInput) (api.Duplicates, error) {
 	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
 	held, err := s.authority.Held(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
@@ -206,7 +204,7 @@ func (s *Service) Doubles(ctx context.Context, by db.Caller, in CreateInput) (ap
 	return answer, err
 }
 
-// lookups returns what the stored keys of account numbers may be, whichever data key sealed them.
+// lookups returns the possible stored keys of account numbers, for every data key.
 func (s *Service) lookups(ctx context.Context, e entry, sealed []storedMethod) ([][]byte, error) {
 	methods, err := s.openMethods(e, sealed)
 	if err != nil {
@@ -223,7 +221,7 @@ func (s *Service) lookups(ctx context.Context, e entry, sealed []storedMethod) (
 	return all, nil
 }
 
-// onDuplicate returns what is done with doubles: what the request says, or else the workspace.
+// onDuplicate returns what is done with duplicates: the request decides, otherwise the workspace.
 func (s *Service) onDuplicate(ctx context.Context, by db.Caller, workspaceID string, asked *string) (string, error) {
 	if asked != nil {
 		return *asked, nil
@@ -231,8 +229,8 @@ func (s *Service) onDuplicate(ctx context.Context, by db.Caller, workspaceID str
 	return s.authority.OnDuplicate(ctx, by.Actor, workspaceID)
 }
 
-// oneAtATime makes creates that refuse doubles wait for each other: of two that are the same, the
-// second must find the first. It comes before all other locks.
+// oneAtATime serializes creates that refuse duplicates: if two are the same, the second must find the first. It is called before all other
+// locks.
 func oneAtATime(tx *db.Tx, workspace int64, on string) error {
 	if on != api.OnDuplicateRefuse {
 		return nil
@@ -241,8 +239,8 @@ func oneAtATime(tx *db.Tx, workspace int64, on string) error {
 	return err
 }
 
-// doubles returns the entries of which a new one may be a double, or a fault where those are
-// refused. It lists them for whoever may read them.
+// doubles returns the possible duplicates of a new entry, or a fault if duplicates are refused. It lists them only for callers who may read
+// them.
 func doubles(tx *db.Tx, e entry, on string, held access.Set) ([]api.Duplicate, error) {
 	if on == api.OnDuplicateAllow || on == "" {
 		return nil, nil

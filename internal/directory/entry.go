@@ -11,14 +11,14 @@ import (
 
 // entry is a row of the directory.
 type entry struct {
-	api.Entry       // as the row has it: without tags and receiving methods
+	api.Entry       // as in the row: without tags and receiving methods
 	workspace int64 // its number
 	labelSent bool
 	words     string
 	deletedAt int64 // or merged; 0 if neither
 }
 
-// newEntry makes a row of a request. It has no id yet.
+// newEntry returns an entry for a request. It has no id yet.
 func newEntry(workspace int64, in api.EntryCreate) entry {
 	e := entry{Entry: api.Entry{WorkspaceID: in.WorkspaceID, Type: in.Type, Status: api.StatusActive, Fields: in.Fields}, workspace: workspace}
 	for _, p := range entryfile.Properties() {
@@ -77,7 +77,7 @@ func (e entry) live() error {
 	return nil
 }
 
-// nameKey is the parameter for the name by which other entries may be the same.
+// nameKey returns the query parameter for the name by which other entries may be duplicates.
 func (e entry) nameKey() any {
 	if e.labelSent {
 		return db.NameKey(e.Name, e.Label, e.Fields)
@@ -116,11 +116,10 @@ func (e entry) event(action audit.Action, verb string) audit.Event {
 	}
 }
 
-// statusDeleted is what the log calls the status of an entry while it is deleted.
+// statusDeleted is the status of a deleted entry in the audit log.
 const statusDeleted = "deleted"
 
-// moved is the event of an entry that is deleted, restored or purged: what the log tells
-// as its status before and after.
+// moved returns the event of an entry that is deleted, restored or purged, with its status before and after.
 func (e entry) moved(action audit.Action, verb, before, after string) audit.Event {
 	event := e.event(action, verb)
 	event.Changes.Add("status", before, after)

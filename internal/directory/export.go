@@ -21,8 +21,8 @@ const (
 	exportTime = 15 * time.Minute
 )
 
-// Export writes the entries that List would return into a file. All of them are as they were at
-// one moment. The log tells of the export before the first byte is sent.
+// Export writes the entries that List would return into a file. All of them are as of one moment. The audit log records the export before
+// the first byte is sent.
 func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *web.File) error {
 	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *
 	if err != nil {
 		return err
 	}
-	if err := s.vault.Ready(ctx, workspace); err != nil { // so that nothing waits for its keys while it holds the snapshot
+	if err := s.vault.Ready(ctx, workspace); err != nil { // so that it does not wait for keys while it holds the snapshot
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, exportTime)
@@ -85,8 +85,7 @@ func (s *Service) Export(ctx context.Context, by db.Caller, in ExportInput, to *
 	})
 }
 
-// writer begins the file. A CSV file has a column for each field, so all entries are looked
-// through for them first.
+// writer begins the file. A CSV file has a column for each field, so all entries are read for them first.
 func (in *ExportInput) writer(q db.Q, f filter, to *web.File, numbers bool) (entryfile.Writer, error) {
 	if in.format() == entryfile.NDJSON {
 		to.Name, to.Type = "directory.ndjson", "application/x-ndjson"
@@ -121,8 +120,7 @@ func (in *ExportInput) event(numbers bool) audit.Event {
 	return audit.Event{Action: audit.DirectoryExported, WorkspaceID: in.WorkspaceID, ResourceID: in.WorkspaceID, Description: text}
 }
 
-// every calls fn with all entries that match, page by page, in the order of the filter. Tags and methods are
-// not among them.
+// every calls fn with all matching entries, page by page, in the order of the filter. They do not include tags and methods.
 func (f filter) every(q db.Q, fn func(page []*api.Entry) error) error {
 	if f.none {
 		return nil
@@ -155,7 +153,7 @@ func (f filter) every(q db.Q, fn func(page []*api.Entry) error) error {
 	}
 }
 
-// addParts adds the tags and, with numbers, the receiving methods of entries that can be paid.
+// addParts adds the tags of entries and, with numbers, the receiving methods that can be paid.
 func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*api.Entry, numbers bool, now int64) error {
 	ids, byID := make([]string, len(page)), map[string]*api.Entry{}
 	for i, e := range page {
@@ -175,7 +173,7 @@ func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*
 		return nil
 	}
 	sql := db.NewStatement(`SELECT ` + methodColumns + `, entry_id FROM receiving_method WHERE entry_id IN (`)
-	for i := range exportPage + 1 { // always as many, so that there is one text to prepare
+	for i := range exportPage + 1 { // always the same number, so that there is one statement to prepare
 		if i > 0 {
 			sql.Add(`, `)
 		}

@@ -19,7 +19,7 @@ const (
 	maxSearchWords = 8
 )
 
-// ListInput asks for a page of a directory.
+// ListInput is a request for a page of a directory.
 type ListInput struct {
 	WorkspaceID string  `query:"workspace_id" required:"true"`
 	Type        *string `query:"type"`
@@ -64,11 +64,11 @@ type CreateInput struct {
 	api.EntryCreate
 	OnDuplicate *string `query:"on_duplicate"`
 
-	// Method is the first receiving method of the entry, which the console's form has.
+	// Method is the first receiving method of the entry, from the console's form.
 	Method *api.ReceivingMethodCreate
 }
 
-// Validate checks the entry without looking at the database.
+// Validate checks the entry without reading the database.
 func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	web.CheckOneOf(v, "type", &in.Type, api.EntryTypes()...)
@@ -97,7 +97,7 @@ func checkTags(v *fault.Violations, tags []string) {
 	}
 }
 
-// ImportInput says how a file is imported.
+// ImportInput contains the options of an import.
 type ImportInput struct {
 	WorkspaceID string  `query:"workspace_id" required:"true"`
 	Format      *string `query:"format"`
@@ -155,7 +155,7 @@ func checkMatch(v *fault.Violations, match, onMatch *string) {
 	web.CheckOneOf(v, "on_match", onMatch, onMatchUpdate, onMatchSkip, onMatchRefuse)
 }
 
-// StartInput names a held import and says how its file is imported.
+// StartInput names a held import and contains the options for it.
 type StartInput struct {
 	ID string `path:"id"`
 	api.ImportStart
@@ -169,13 +169,13 @@ func (in *StartInput) Validate(v *fault.Violations) {
 
 func isTrue(text *string) bool { return text != nil && *text == "true" }
 
-// BatchInput says which entries to create and update.
+// BatchInput contains the entries to create and update.
 type BatchInput struct {
 	api.Batch
 	OnDuplicate *string `query:"on_duplicate"`
 }
 
-// Validate checks how many there are; what is wrong with an item is told in its place.
+// Validate checks the number of items; faults of an item are in its own result.
 func (in *BatchInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	web.CheckOneOf(v, "on_duplicate", in.OnDuplicate, api.OnDuplicates()...)
@@ -184,10 +184,10 @@ func (in *BatchInput) Validate(v *fault.Violations) {
 	}
 }
 
-// Cost is how many requests of the rate limit it counts as.
+// Cost returns how many requests the batch counts as for the rate limit.
 func (in *BatchInput) Cost() int { return (len(in.Items) + api.BatchCost - 1) / api.BatchCost }
 
-// ExportInput says which entries are exported, and how.
+// ExportInput contains which entries are exported, and how.
 type ExportInput struct {
 	ListInput
 	Format    *string `query:"format"`
@@ -204,7 +204,7 @@ type ExportInput struct {
 // maxIDs is how many entries an export can name.
 const maxIDs = 100
 
-// Validate checks the filters and how the file is written.
+// Validate checks the filters and the format of the file.
 func (in *ExportInput) Validate(v *fault.Violations) {
 	in.ListInput.Validate(v)
 	web.CheckOneOf(v, "format", in.Format, entryfile.Formats()...)
@@ -244,7 +244,7 @@ type OneImportInput struct {
 	ID string `path:"id"`
 }
 
-// ImportsInput asks for a page of the imports of a workspace.
+// ImportsInput is a request for a page of the imports of a workspace.
 type ImportsInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
 	web.PageParams
@@ -261,7 +261,7 @@ type ShowInput struct {
 	Reveal string
 }
 
-// DeletedInput asks for a page of the deleted entries of a workspace.
+// DeletedInput is a request for a page of the deleted entries of a workspace.
 type DeletedInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
 	web.PageParams
@@ -273,13 +273,13 @@ type RestoreInput struct {
 	ID          string `path:"id"`
 }
 
-// UpdateInput names an entry and says what to change about it.
+// UpdateInput names an entry and contains the changes to it.
 type UpdateInput struct {
 	ID string `path:"id"`
 	api.EntryUpdate
 }
 
-// Validate checks the change without looking at the database.
+// Validate checks the changes without reading the database.
 func (in *UpdateInput) Validate(v *fault.Violations) {
 	in.Fields.Check(v.Add)
 	in.Fields.CheckNames(v.Add)
@@ -296,7 +296,7 @@ func (in *UpdateInput) Validate(v *fault.Violations) {
 	checkTags(v, in.Tags)
 }
 
-// TagsInput asks for the tags of a workspace.
+// TagsInput is a request for the tags of a workspace.
 type TagsInput struct {
 	WorkspaceID string `query:"workspace_id" required:"true"`
 	web.PageParams
@@ -312,7 +312,7 @@ type CreateTagInput struct {
 	api.TagCreate
 }
 
-// Validate checks the tag without looking at the database.
+// Validate checks the tag without reading the database.
 func (in *CreateTagInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	in.Name = strings.TrimSpace(in.Name)
@@ -327,13 +327,13 @@ func checkTag(v *fault.Violations, name, appliesTo *string) {
 	web.CheckOneOf(v, "applies_to", appliesTo, append([]string{api.AppliesToAll}, api.EntryTypes()...)...)
 }
 
-// UpdateTagInput names a tag and says what to change about it.
+// UpdateTagInput names a tag and contains the changes to it.
 type UpdateTagInput struct {
 	ID string `path:"id"`
 	api.TagUpdate
 }
 
-// Validate checks the change without looking at the database.
+// Validate checks the changes without reading the database.
 func (in *UpdateTagInput) Validate(v *fault.Violations) {
 	if in.Name != nil {
 		*in.Name = strings.TrimSpace(*in.Name)
@@ -347,7 +347,7 @@ type AddMethodInput struct {
 	api.ReceivingMethodCreate
 }
 
-// Validate checks the receiving method without looking at the database.
+// Validate checks the receiving method without reading the database.
 func (in *AddMethodInput) Validate(v *fault.Violations) {
 	checkMethod(v, &in.Provider, &in.AccountName, &in.AccountID, in.InstitutionCode)
 }
@@ -361,17 +361,17 @@ func checkMethod(v *fault.Violations, provider, accountName, accountID, institut
 	}
 }
 
-// UpdateMethodInput names a receiving method and says what to change about it.
+// UpdateMethodInput names a receiving method and contains the changes to it.
 type UpdateMethodInput struct {
 	EntryID  string `path:"id"`
 	MethodID string `path:"method_id"`
 	api.ReceivingMethodUpdate
 
-	// Unseen is set by whoever does not show the answer, which has the account number.
+	// Unseen is set by callers that do not show the response, which has the account number.
 	Unseen bool
 }
 
-// Validate checks the change without looking at the database.
+// Validate checks the changes without reading the database.
 func (in *UpdateMethodInput) Validate(v *fault.Violations) {
 	checkMethod(v, in.Provider, in.AccountName, in.AccountID, in.InstitutionCode)
 }

@@ -12,12 +12,12 @@ import (
 	"bursar/internal/mail"
 )
 
-// identityKind is the name of approvals of changes of the identity of one payee, and of merges and undone merges that lead to one.
+// identityKind is the kind of approvals of changes of the identity of one payee, and of merges and undone merges that lead to one.
 const identityKind = "payee_identity"
 
 // identityRequest is what such an approval is for.
 type identityRequest struct {
-	Label  string         `json:"label"` // of the entry, when it was asked for
+	Label  string         `json:"label"` // of the entry at the time of the request
 	Change identityChange `json:"change"`
 	Merge  *heldMerge     `json:"merge,omitempty"`
 }
@@ -33,9 +33,9 @@ func (s *Service) identityApprovals() approval.Kind {
 	}
 }
 
-// requestIdentity holds a change of the identity of an entry as an approval of its own. A change that waited for the entry is replaced,
-// and whoever had a part in that has one in this. The same change again is the approval that waits already. It returns
-// what the log contains.
+// requestIdentity holds a change of the identity of an entry as an approval of its own. A change that waited for the entry is replaced, and
+// everyone who had a part in that has one in this. For the same change again it returns the approval that already waits. It returns the
+// changes for the audit log.
 func (s *Service) requestIdentity(tx *db.Tx, by db.Caller, e entry, c identityChange, merge *heldMerge) (held heldIdentity, noted audit.Changes, err error) {
 	earlier, err := pendingIdentity(tx.Q, e.ID)
 	if err != nil {
@@ -65,8 +65,8 @@ func (s *Service) requestIdentity(tx *db.Tx, by db.Caller, e entry, c identityCh
 	return held, noted, err
 }
 
-// replaceIdentity ends the change that waits for an entry, because another takes its place. It returns the caller with everyone who had a
-// part in it: no one gets their own change approved by letting a colleague change the rest.
+// replaceIdentity ends the change that waits for an entry, because another replaces it. It returns the caller with everyone who had a part
+// in it. So no one gets their own change approved by letting a colleague change the rest.
 func (s *Service) replaceIdentity(tx *db.Tx, by db.Caller, e entry, earlier heldIdentity) (db.Caller, error) {
 	if earlier.approvalID == "" {
 		return by, nil
@@ -85,7 +85,7 @@ func (s *Service) replaceIdentity(tx *db.Tx, by db.Caller, e entry, earlier held
 	return by, err
 }
 
-// lockIdentity locks the entries that an approval is about, in the order of their ids.
+// lockIdentity locks the entries of an approval, in the order of their ids.
 func (s *Service) lockIdentity(tx *db.Tx, a approval.Approval) error {
 	var r identityRequest
 	if err := a.Payload(&r); err != nil {
@@ -107,7 +107,7 @@ func (s *Service) lockIdentity(tx *db.Tx, a approval.Approval) error {
 	return nil
 }
 
-// applyIdentityRequest carries an approved change out.
+// applyIdentityRequest carries out an approved change.
 func (s *Service) applyIdentityRequest(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
 	var r identityRequest
 	if err := a.Payload(&r); err != nil {
@@ -125,7 +125,7 @@ func (s *Service) applyIdentityRequest(tx *db.Tx, a approval.Approval) (audit.Ch
 	return changes, r.of(), err
 }
 
-// of is what a request is about, in words.
+// of describes what a request is for.
 func (r identityRequest) of() string {
 	switch {
 	case r.Change.Operation == undoMerge:
@@ -145,7 +145,7 @@ func dropIdentityRequest(tx *db.Tx, a approval.Approval) (audit.Changes, string,
 	return nil, r.of(), dropIdentity(tx, a.AboutID, a.ID)
 }
 
-// showIdentity shows the identity before and after, and in full also which accounts are paid under it.
+// showIdentity shows the identity before and after, and with full also which accounts are paid under it.
 func showIdentity(a approval.Approval, full bool) (string, []api.ApprovalField, error) {
 	var r identityRequest
 	if err := a.Payload(&r); err != nil {
@@ -191,7 +191,7 @@ func (r identityRequest) show(full bool) (string, []api.ApprovalField) {
 	return summary, fields
 }
 
-// accounts are the accounts that are paid under the identity, masked.
+// accounts returns the accounts that are paid under the identity, masked.
 func (c identityChange) accounts() (fields []api.ApprovalField) {
 	for _, m := range c.Methods {
 		text := m.Provider + ", " + m.AccountName + ", " + audit.Mask(m.AccountID)
@@ -206,7 +206,7 @@ func (c identityChange) accounts() (fields []api.ApprovalField) {
 	return fields
 }
 
-// endIdentity ends the change that waits for an entry, because the entry changes in a way that the change was not asked for.
+// endIdentity ends the change that waits for an entry, because the entry changes in a way that was not part of the request.
 func (s *Service) endIdentity(tx *db.Tx, by db.Caller, e entry, why string) error {
 	if _, err := approval.VoidKind(tx, by, identityKind, e.ID, why); err != nil {
 		return err

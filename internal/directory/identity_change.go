@@ -18,7 +18,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// payeeIdentity is what people and systems find a payee by, and whether it is active.
+// payeeIdentity contains the values by which people and systems identify a payee, and whether it is active.
 type payeeIdentity struct {
 	Label      string     `json:"label"`
 	LabelSent  bool       `json:"label_sent"`
@@ -28,7 +28,7 @@ type payeeIdentity struct {
 	Fields     api.Fields `json:"fields"` // of labelFields, those that change
 }
 
-// labelFields are the fields that a label is derived from.
+// labelFields returns the fields that a label is derived from.
 func labelFields() []string {
 	return []string{api.FieldName, api.FieldFirstName, api.FieldLastName, api.FieldEmail, api.FieldPhone}
 }
@@ -72,7 +72,7 @@ func identityOf(e entry, keys []string) payeeIdentity {
 	return i
 }
 
-// fieldKeys are the fields that a change is about.
+// fieldKeys returns the fields of a change.
 func (c identityChange) fieldKeys() (keys []string) {
 	for _, one := range slices.Concat(c.Before.Fields, c.After.Fields) {
 		if !slices.Contains(keys, one.Key) {
@@ -96,7 +96,7 @@ func (c identityChange) of(e entry) entry {
 	return e
 }
 
-// changes returns what the log contains about the change, under a prefix.
+// changes returns the changes for the audit log, under a prefix.
 func (c identityChange) changes(prefix string) audit.Changes {
 	var all, renamed audit.Changes
 	all.Add("label", c.Before.Label, c.After.Label)
@@ -114,8 +114,7 @@ func (c identityChange) changes(prefix string) audit.Changes {
 	return renamed
 }
 
-// sameName reports whether two names differ in nothing but case, accents, punctuation and spacing. Vowel signs of other scripts
-// are no accents.
+// sameName reports whether two names differ only in case, accents, punctuation and spacing. Vowel signs of other scripts are not accents.
 func sameName(a, b string) bool { return a == b || normalName(a) == normalName(b) }
 
 func normalName(name string) string {
@@ -127,8 +126,8 @@ func normalName(name string) string {
 	}, norm.NFKD.String(name)))
 }
 
-// divide separates a change of an entry: now is the entry without the part that is a change of its identity, which c is. c is empty if
-// there is none, and now all of the change then.
+// divide separates a change of an entry: now is the entry without the change of its identity, and c is that change. If there is none, c is
+// empty, and now contains the whole change.
 func divide(before, after entry) (now entry, c identityChange) {
 	renamed := !sameName(before.Label, after.Label) || !sameName(before.Name, after.Name)
 	activated := before.Status == api.StatusInactive && after.Status == api.StatusActive
@@ -158,7 +157,7 @@ func divide(before, after entry) (now entry, c identityChange) {
 	return now, c
 }
 
-// withFields returns fields with some keys as others have them.
+// withFields returns fields in which some keys have the values of others.
 func withFields(fields, others api.Fields, keys []string) api.Fields {
 	fields = slices.Clone(fields)
 	for _, key := range keys {
@@ -177,13 +176,13 @@ func sameField(a, b api.Fields, key string) bool {
 	return had == has && plain(was.Value) == plain(is.Value)
 }
 
-// splitIdentity decides what of a change of an entry applies at once. Where the workspace demands a second person, a change of the
-// identity of an entry with a payable method is held, and so is the activation of one with any method. It returns the entry
-// with the rest of the change, and the held part, which is empty if all of it applies at once. It also returns what the log
-// contains besides: that one person sufficed. Every change of an identity passes through it or through splitMerge, where a merge does it.
+// splitIdentity decides which parts of a change of an entry apply immediately. In a workspace that demands a second person, a change of the
+// identity of an entry with a payable method is held. So is the activation of an entry with any method. It returns the entry with the rest
+// of the change, and the held part, which is empty if everything applies immediately. It also returns a note for the audit log that one
+// person sufficed. Every change of an identity passes through it, or through splitMerge if a merge makes it.
 //
-// The entry is locked and the vault is ready for its workspace. A caller that gets a held part makes an approval of it and stores it
-// with holdIdentity, as requestIdentity does.
+// The entry is locked and the vault is ready for its workspace. A caller that gets a held part creates an approval of it and stores it with
+// holdIdentity, as requestIdentity does.
 func (s *Service) splitIdentity(tx *db.Tx, before, after entry) (now entry, held identityChange, noted audit.Changes, err error) {
 	now, c := divide(before, after)
 	if c.isEmpty() {
@@ -206,8 +205,8 @@ func (s *Service) splitIdentity(tx *db.Tx, before, after entry) (now entry, held
 	return now, c, nil, err
 }
 
-// isGuarded reports whether a change could redirect money: it renames an entry with a method that is payable or cools, or activates
-// one with any method.
+// isGuarded reports whether a change could redirect money. It does if it renames an entry with a method that is payable or cooling, or
+// activates one with any method.
 func isGuarded(q db.Q, c identityChange) (bool, error) {
 	also := api.MethodActive
 	if c.activates() {
@@ -216,8 +215,8 @@ func isGuarded(q db.Q, c identityChange) (bool, error) {
 	return q.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status IN ('active', $2) LIMIT 1`, stored(c.EntryID), also).Scan(new(string))
 }
 
-// holdIdentity stores a change as waiting for an approval, in place of one that waited for the entry. From then on no other
-// entry gets its external id. The caller has made the approval; the earlier one is no longer about the entry.
+// holdIdentity stores a change as waiting for an approval, in place of one that waited for the entry. From then on no other entry gets its
+// external id. The caller has created the approval; the earlier one is no longer about the entry.
 func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error {
 	if err := dropIdentity(tx, e.ID, ""); err != nil {
 		return err
@@ -233,7 +232,7 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 		}
 		external = db.NullText(c.After.ExternalID)
 	}
-	c.Methods = nil // whose numbers only the approval has, sealed
+	c.Methods = nil // only the approval has their numbers, sealed
 	text, err := api.EncodeJSON(c)
 	if err != nil {
 		return err
@@ -242,14 +241,13 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 		stored(e.ID), e.workspace, approvalID, external, string(text))
 }
 
-// dropIdentity forgets what waits for an entry and an approval; an empty approval id stands for any.
+// dropIdentity deletes what waits for an entry and an approval; an empty approval id means any.
 func dropIdentity(tx *db.Tx, entryID, approvalID string) error {
 	return tx.Exec(`DELETE FROM pending_identity WHERE entry_id = $1 AND ($2 = '' OR approval_id = $2)`, stored(entryID), approvalID)
 }
 
-// applyIdentity carries out the change of an entry that an approval allows, and returns what has changed. It fails with
-// APPROVAL_CHANGED if the entry is not what it was when the change was requested, or another change took its place. The caller has locked
-// the entry, which is live.
+// applyIdentity carries out the change of an entry that an approval allows, and returns the changes. It fails with APPROVAL_CHANGED if the
+// entry has changed since the request, or another change replaced it. The caller has locked the entry, which is live.
 func (s *Service) applyIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) (audit.Changes, error) {
 	after, err := s.checkIdentity(tx, e, c, approvalID)
 	if err != nil {
@@ -272,7 +270,7 @@ func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 	}
 	now := identityOf(e, c.fieldKeys())
 	if !c.activates() {
-		now.Status = c.Before.Status // a payee that was stopped meanwhile stays so
+		now.Status = c.Before.Status // a payee that was deactivated meanwhile stays inactive
 	}
 	after = c.of(e)
 	if waiting.approvalID != approvalID || !now.equal(c.Before) || after.Label != c.After.Label {
@@ -305,7 +303,7 @@ func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 // heldIdentity is a change that waits for an approval.
 type heldIdentity struct {
 	approvalID string // or the id of the line of a job, "" if none waits
-	shownID    string // of the approval, "" while a job goes on
+	shownID    string // of the approval, "" while a job is running
 	change     identityChange
 }
 
@@ -329,7 +327,7 @@ func heldExternalIDs(q db.Q, workspace int64, given []string) (map[string]string
 	return matchExternalIDs(q, `SELECT external_id, entry_id FROM pending_identity WHERE workspace_number = `, ` AND external_id IN (`, workspace, given)
 }
 
-// errWaiting is errTaken for an external id that another entry is to have.
+// errWaiting is errTaken for an external id that waits for approval as that of another entry.
 var errWaiting = fault.New(fault.ExternalIDTaken, "this external_id waits for approval as that of another entry of the workspace")
 
 // notHeld returns errWaiting if another entry waits for approval to have an external id.
@@ -360,7 +358,7 @@ func freeExternalID(q db.Q, workspace int64, externalID, entryID string) error {
 	return err
 }
 
-// wire is the change as the API shows it.
+// wire returns the change as in the API.
 func (h heldIdentity) wire() *api.PendingChange {
 	if h.approvalID == "" {
 		return nil

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// maxOpenImports and maxOpenBytes bound what a workspace can leave in the store at once.
+	// maxOpenImports and maxOpenBytes bound what a workspace can leave in the store at a time.
 	maxOpenImports = 10
 	maxOpenBytes   = 2 * MaxImport
 	// MaxImport is the largest file in bytes.
 	MaxImport = 200 << 20
 	// uploadPiece is how much of a file one transaction stores.
 	uploadPiece = 1 << 20
-	// uploadLease is how long an upload may be silent before it is given up.
+	// uploadLease is how long an upload may be silent before it is abandoned.
 	uploadLease = 5 * time.Minute
-	// keepImports is how long an import that has ended can be asked for.
+	// keepImports is how long an import that has ended is kept.
 	keepImports = 30 * 24 * time.Hour
 )
 
-// Import takes a file and queues its import.
+// Import receives a file and queues its import.
 func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body *web.Upload) (api.Import, error) {
 	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 		return api.Import{}, err
 	}
 	first = first[:n]
-	// What is no table is refused before anything of it is stored.
+	// Files that are not tables are refused before any part of them is stored.
 	var preview *api.ImportPreview
 	if in.options.Hold {
 		preview, err = in.options.preview(bytes.NewReader(first), in.WorkspaceID)
@@ -60,8 +60,7 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	if err := s.upload(ctx, by, i, first, body); err != nil {
 		return api.Import{}, s.abandon(ctx, i, err)
 	}
-	// The body may have taken long: the session is looked at anew, and the idempotency key is
-	// bound to what has arrived.
+	// The body may have taken long: the session is checked again, and the idempotency key is bound to the received body.
 	if by, err = body.End(); err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryWrite)
 	}
@@ -97,7 +96,7 @@ func (s *Service) upload(ctx context.Context, by db.Caller, i importRow, first [
 		return err
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		// The workspace is locked, so that several uploads that begin at once are counted.
+		// The workspace is locked, so that concurrent uploads are counted.
 		_, err := tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id`, i.workspaceID).Scan(new(string))
 		var count int64
 		if err == nil {
@@ -176,7 +175,7 @@ func (l *lineLimit) check(piece []byte) error {
 	}
 }
 
-// abandon deletes an upload that becomes no import, and returns why.
+// abandon deletes an upload that does not become an import, and returns why.
 func (s *Service) abandon(ctx context.Context, i importRow, why error) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	_, err := db.Write(context.WithoutCancel(ctx), s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -205,7 +204,7 @@ func (s *Service) mayImport(ctx context.Context, by db.Caller, id string, need a
 	return i, fault.Instead(err, fault.ResourceNotFound, fault.Missing("import"))
 }
 
-// GetImport tells how an import stands.
+// GetImport returns the state of an import.
 func (s *Service) GetImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
 	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryRead)
 	if err != nil {
@@ -248,7 +247,7 @@ func (s *Service) Imports(ctx context.Context, by db.Caller, in ImportsInput) (w
 	return web.NewPage(window, rows, func(i api.Import) string { return i.ID }), nil
 }
 
-// CancelImport ends an import that has not ended. What it has done stays.
+// CancelImport ends an import that has not ended. Its changes stay.
 func (s *Service) CancelImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
 	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {
@@ -271,13 +270,13 @@ func cancelImport[T any](ctx context.Context, s *Service, by db.Caller, i import
 	})
 }
 
-// RefusedLines writes the lines that an import refused into a file that can be mended and
-// imported. They stand there as they were sent, so the log tells who has read them.
+// RefusedLines writes the lines that an import refused into a file that can be corrected and imported. The lines are as they were sent, so
+// the audit log records who has read them.
 func (s *Service) RefusedLines(ctx context.Context, by db.Caller, in OneImportInput, to *web.File) error {
 	return s.download(ctx, by, in.ID, partRefused, to)
 }
 
-// Plan writes what a rehearsal says of each line, as NDJSON.
+// Plan writes the result of a rehearsal for each line, as NDJSON.
 func (s *Service) Plan(ctx context.Context, by db.Caller, in OneImportInput, to *web.File) error {
 	return s.download(ctx, by, in.ID, partPlan, to)
 }
@@ -309,8 +308,7 @@ func (s *Service) download(ctx context.Context, by db.Caller, id, part string, t
 	}
 }
 
-// maySee requires what the lines of a file need that somebody else has sent: they may hold account
-// numbers.
+// maySee requires the permission to read the lines of a file that another person has sent: they may contain account numbers.
 func (s *Service) maySee(ctx context.Context, by db.Caller, i importRow) error {
 	if by.ID == i.actor.ID {
 		return nil
@@ -318,8 +316,7 @@ func (s *Service) maySee(ctx context.Context, by db.Caller, i importRow) error {
 	return s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, access.ReceivingRead)
 }
 
-// ExpireImports deletes uploads that have stopped, gives up files that nobody has started, and
-// deletes imports that ended long ago.
+// ExpireImports deletes uploads that have stopped, cancels held files that no one has started, and deletes imports that ended long ago.
 func ExpireImports(tx *db.Tx) error {
 	if err := giveUpHeld(tx); err != nil {
 		return err

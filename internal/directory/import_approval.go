@@ -18,14 +18,14 @@ import (
 	"bursar/internal/web"
 )
 
-// The names of approvals of jobs.
+// The kinds of approvals of jobs.
 const (
 	ImportKind = "import"
 	BulkKind   = "bulk"
 )
 
-// jobChange is what the approval of a job is for. The lines are rows: their digest binds which they are, and each is sealed under
-// its own id, as the account numbers are under those of their methods.
+// jobChange is what the approval of a job is for. The lines are rows. The digest binds them, and each is sealed under its own id, as the
+// account numbers are under those of their methods.
 type jobChange struct {
 	File   string `json:"file,omitzero"`
 	Bulk   string `json:"bulk,omitzero"` // its action
@@ -33,7 +33,7 @@ type jobChange struct {
 	Digest string `json:"digest"`
 }
 
-// called is what people know the job by.
+// called returns the name of the job for people.
 func (c jobChange) called() string {
 	switch {
 	case c.Bulk != "":
@@ -48,13 +48,13 @@ func (s *Service) jobApprovals(name string, actions map[string]audit.Action) app
 	return approval.Kind{
 		Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
 		Actions: actions, HasLines: true,
-		Lock:  func(*db.Tx, approval.Approval) error { return nil }, // lines fall out under the lock of the approval
+		Lock:  func(*db.Tx, approval.Approval) error { return nil }, // lines are dropped under the lock of the approval
 		Apply: s.approveJob, Drop: s.dropJob, Show: showJob, Decided: s.decided,
 	}
 }
 
-// endJob ends an import or a bulk as endImport does, and requests the approval of its lines, if there are any. Its id is
-// empty if another node has ended it.
+// endJob ends an import or a bulk as endImport does, and requests the approval of its lines, if there are any. The id is empty if another
+// node has ended it.
 func (s *Service) endJob(tx *db.Tx, id, claim, status, reason string) (importRow, error) {
 	done, err := endImport(tx, id, claim, status, reason)
 	if err != nil || done.id == "" {
@@ -68,19 +68,19 @@ func (s *Service) endJob(tx *db.Tx, id, claim, status, reason string) (importRow
 	if done.options.Bulk != nil {
 		c.Bulk, kind = done.options.Bulk.Action, BulkKind
 	}
-	by := db.Caller{Actor: done.actor, Behind: done.options.Behind} // whoever ends it
+	by := db.Caller{Actor: done.actor, Behind: done.options.Behind} // regardless of who ends it
 	done.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: done.workspaceID, Workspace: done.workspace,
 		SubjectID: id, Version: 1, Payload: c})
 	return done, err
 }
 
-// jobLines is what the lines of a job are together.
+// jobLines is a summary of the lines of a job.
 type jobLines struct {
 	total, pending int64
 	digest         string
 }
 
-// digestLines computes the digest of all lines of a job, whatever has become of them.
+// digestLines computes the digest of all lines of a job, in any state.
 func digestLines(q db.Q, importID string) (jobLines, error) {
 	var lines jobLines
 	sum := sha256.New()
@@ -96,7 +96,7 @@ func digestLines(q db.Q, importID string) (jobLines, error) {
 	return lines, err
 }
 
-// showJob describes a job. Its lines are read by themselves.
+// showJob describes a job. Its lines are read separately.
 func showJob(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
 	var c jobChange
 	if err := a.Payload(&c); err != nil {
@@ -121,7 +121,7 @@ func countLines(n int64) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// approveJob checks that the lines are those that were requested, and leaves the decision to be carried out.
+// approveJob checks that the lines are those that were requested, and stores the decision to be carried out.
 func (s *Service) approveJob(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
 	var c jobChange
 	if err := a.Payload(&c); err != nil {
@@ -150,7 +150,8 @@ func (s *Service) approveJob(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	return changes, c.called() + ": " + countLines(lines.pending-left), insertDecision(tx, a, people.CoolingHours())
 }
 
-// checkLeftOut counts the changes of the lines that an approver leaves out. Each line must be there, and one must be left to approve.
+// checkLeftOut counts the changes of the lines that an approver leaves out. Each of these lines must exist, and one other must be left to
+// approve.
 func checkLeftOut(tx *db.Tx, a approval.Approval, pending int64) (left int64, err error) {
 	if len(a.LeaveOut) == 0 {
 		return 0, nil
@@ -181,7 +182,7 @@ func checkLeftOut(tx *db.Tx, a approval.Approval, pending int64) (left int64, er
 	return left, nil
 }
 
-// dropJob leaves a decision that approves nothing to be carried out.
+// dropJob stores a decision that approves nothing, to be carried out.
 func (s *Service) dropJob(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
 	var c jobChange
 	if err := a.Payload(&c); err != nil {
@@ -223,7 +224,7 @@ func countJob(q db.Q, importID string) (*api.ApprovalLines, error) {
 	return out, err
 }
 
-// ApprovalLines returns a page of the lines of an approval of a job, with account numbers in full, of which the log has a row.
+// ApprovalLines returns a page of the lines of an approval of a job, with account numbers in full. The audit log records that.
 func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLinesInput) (web.Page[api.ApprovalLine], error) {
 	a, _, err := s.approvals.Find(ctx, by, in.ID, false)
 	if err == nil && a.Kind != ImportKind && a.Kind != BulkKind {
@@ -272,7 +273,7 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 	return web.NewPage(window, list, func(l api.ApprovalLine) string { return fmt.Sprintf("%d/%s", l.Line, l.ID) }), nil
 }
 
-// contactsOf returns how to reach the payees of lines, by entry, after what was read of them.
+// contactsOf returns how to reach the payees of lines, by entry, unless reading the lines has failed.
 func (s *Service) contactsOf(ctx context.Context, lines []importLine, err error) (map[string][]api.ApprovalContact, error) {
 	found := map[string][]api.ApprovalContact{}
 	if err != nil {
@@ -298,7 +299,7 @@ func (s *Service) lineWire(a approval.Approval, l importLine) (api.ApprovalLine,
 	return out, err
 }
 
-// revealLines leaves the row of the log before anyone sees a number.
+// revealLines stores a row of the audit log before a number is shown.
 func (s *Service) revealLines(ctx context.Context, by db.Caller, a approval.Approval, shows budget.Use) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		untold, err := shows.Take(tx)
@@ -315,7 +316,7 @@ func (s *Service) revealLines(ctx context.Context, by db.Caller, a approval.Appr
 	return err
 }
 
-// ApprovalLinesInput asks for a page of the lines of an approval.
+// ApprovalLinesInput is a request for a page of the lines of an approval.
 type ApprovalLinesInput struct {
 	ID   string  `path:"id"`
 	Flag *string `query:"flag"`

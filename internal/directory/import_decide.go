@@ -23,7 +23,7 @@ const (
 	politeDecision = 25
 )
 
-// decision is what became of the approval of a job, until all of its lines know.
+// decision is the decision about the approval of a job, until it was carried out for all lines.
 type decision struct {
 	approvalID   string
 	importID     string
@@ -35,7 +35,7 @@ type decision struct {
 	verification string
 	reason       string
 	leftOut      []int64
-	hours        int64 // that methods cool
+	hours        int64 // how long methods cool
 	claim        string
 }
 
@@ -50,7 +50,7 @@ func readDecision(r db.Rows) (d decision, err error) {
 	return d, err
 }
 
-// insertDecision leaves a decision to be carried out, which begins when it is on disk.
+// insertDecision stores a decision to be carried out, which begins when it is on disk.
 func insertDecision(tx *db.Tx, a approval.Approval, hours int64) error {
 	actor, err := json.Marshal(a.By)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Service) RunDecisions(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// DecisionTurn carries one decision out to its end, and reports whether there was one.
+// DecisionTurn carries out one decision completely, and reports whether there was one.
 func (s *Service) DecisionTurn(ctx context.Context) (worked bool, err error) {
 	var id string
 	err = s.db.Read(ctx, func(q db.Q) error {
@@ -100,7 +100,7 @@ func (s *Service) DecisionTurn(ctx context.Context) (worked bool, err error) {
 	for done := false; !done && err == nil; {
 		begun, polite := time.Now(), s.polite()
 		if done, err = s.decideLines(ctx, d, polite); polite && !done && err == nil {
-			select { // as long as the transaction took, others have the writer for themselves
+			select { // others have the writer for as long as the transaction took
 			case <-time.After(time.Since(begun)):
 			case <-ctx.Done():
 				return true, ctx.Err()
@@ -113,8 +113,8 @@ func (s *Service) DecisionTurn(ctx context.Context) (worked bool, err error) {
 	return true, err
 }
 
-// decided carries out the first lines of a decision that is on disk, so that the answer of a small one finds it carried out. The
-// rest, and what fails, is for the background.
+// decided carries out the first lines of a decision that is on disk, so that a small one is complete before the response. The background
+// carries out the rest, and retries failures.
 func (s *Service) decided(ctx context.Context, a approval.Approval) {
 	d, err := s.claimDecision(ctx, a.ID)
 	if err != nil || d.approvalID == "" {
@@ -132,7 +132,7 @@ func (s *Service) decided(ctx context.Context, a approval.Approval) {
 	}
 }
 
-// claimDecision takes the lease of a decision; its approval's id is empty if another slot or node has it, or it is carried out.
+// claimDecision takes the lease of a decision; its approval's id is empty if another slot or node has it, or it was carried out.
 func (s *Service) claimDecision(ctx context.Context, id string) (decision, error) {
 	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (d decision, event audit.Event, err error) {
 		err = tx.Each(func(r db.Rows) (err error) {
@@ -163,7 +163,7 @@ func (s *Service) decideLines(ctx context.Context, d decision, polite bool) (don
 		if err != nil {
 			return false, none, err
 		}
-		// Receiving methods come first: they were shown with what the payee is known by before.
+		// Receiving methods come first: they were shown with the previous identity of the payee.
 		lines, err := db.Collect(tx.Q, readLine, `SELECT `+lineColumns+` WHERE import_id = $1 AND state = 'pending' ORDER BY kind DESC, line, id LIMIT $2`, d.importID, most)
 		if err != nil {
 			return false, none, err
@@ -190,7 +190,7 @@ func (s *Service) decideLines(ctx context.Context, d decision, polite bool) (don
 	return done, err
 }
 
-// decideLine carries out a decision for one line. The event has no action if the line has fallen out meanwhile.
+// decideLine carries out a decision for one line. The event has no action if the line was dropped meanwhile.
 func (s *Service) decideLine(tx *db.Tx, d decision, l importLine) (event audit.Event, err error) {
 	c, err := s.openLine(d.workspace, l)
 	if err != nil {
@@ -239,8 +239,7 @@ func (s *Service) decideLine(tx *db.Tx, d decision, l importLine) (event audit.E
 	return event, err
 }
 
-// unchanged reports whether a payee is as the approver saw it in a line. What other lines of the same approval have changed about it
-// is no difference.
+// unchanged reports whether a payee is as the approver saw it in a line. Changes by other lines of the same approval are ignored.
 func (s *Service) unchanged(tx *db.Tx, e entry, l importLine, c *lineChange) (bool, error) {
 	switch {
 	case c.Identity != nil:
@@ -274,7 +273,7 @@ func (s *Service) unchanged(tx *db.Tx, e entry, l importLine, c *lineChange) (bo
 	return tx.Row(`SELECT id FROM directory_import_line WHERE subject_id = $1 AND state = 'approved' AND import_id = $2`, chosen, l.importID).Scan(new(string))
 }
 
-// decideMethod makes the receiving method of a line payable, or ends it. It returns what the log contains.
+// decideMethod makes the receiving method of a line payable, or ends it. It returns the changes for the audit log.
 func (s *Service) decideMethod(tx *db.Tx, d decision, e entry, l importLine, c lineChange, state string) (changes audit.Changes, err error) {
 	changes.Add("entry_id", nil, l.entryID)
 	if state != api.ApprovalApproved {
@@ -298,7 +297,7 @@ func (s *Service) decideMethod(tx *db.Tx, d decision, e entry, l importLine, c l
 	return changes, err
 }
 
-// decideIdentity changes what the payee of a line is known by, or forgets that it was to change.
+// decideIdentity changes the identity of the payee of a line, or deletes the waiting change.
 func (s *Service) decideIdentity(tx *db.Tx, e entry, l importLine, c lineChange, state string) (audit.Changes, error) {
 	if state != api.ApprovalApproved {
 		return nil, dropIdentity(tx, l.entryID, l.id)
@@ -306,7 +305,7 @@ func (s *Service) decideIdentity(tx *db.Tx, e entry, l importLine, c lineChange,
 	return s.applyIdentity(tx, e, c.Identity.Change, l.id)
 }
 
-// lineAction is how the log calls what became of a line.
+// lineAction returns the action and the words in the audit log for the decision about a line.
 func lineAction(kind, state string) (audit.Action, string) {
 	type pair struct{ method, identity audit.Action }
 	actions, verb := pair{audit.ReceivingMethodRejected, audit.PayeeIdentityRejected}, "Rejected"
@@ -328,5 +327,5 @@ func lineAction(kind, state string) (audit.Action, string) {
 	return actions.method, verb
 }
 
-// revealEvery is how often the log has a row of the same caller who sees the same account numbers.
+// revealEvery is how often the audit log gets a row when the same caller sees the same account numbers.
 const revealEvery = time.Hour

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// holdTime is how long a file waits for somebody to start its import.
+	// holdTime is how long a file waits for its import to be started.
 	holdTime = 24 * time.Hour
 	// previewRows is how many rows of a held file are shown.
 	previewRows = 10
@@ -28,7 +28,7 @@ const (
 
 var errNotHeld = fault.New(fault.ImportNotHeld, "the import does not wait to be started: it was started, has ended or was given up")
 
-// cannotImport says in a field why a file cannot be imported.
+// cannotImport returns a fault with the reason why a file cannot be imported, in a field.
 func cannotImport(field string, err error) error {
 	var no *fault.Fault
 	if errors.As(err, &no) {
@@ -37,7 +37,7 @@ func cannotImport(field string, err error) error {
 	return fault.Invalid(field, "cannot be imported: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
-// check opens a file by the options, and notes its format.
+// check opens a file by the options, and sets its format.
 func (o *importOptions) check(from io.Reader, workspaceID string) error {
 	file, err := entryfile.Open(from, o.file(workspaceID))
 	if err == nil {
@@ -46,8 +46,8 @@ func (o *importOptions) check(from io.Reader, workspaceID string) error {
 	return err
 }
 
-// preview shows how a file begins, and notes its format. Account numbers are masked: nobody needs
-// them to tell one column from another, so that no look at a file has to be told in the log.
+// preview returns the beginning of a file, and sets its format. Account numbers are masked: they are not needed to distinguish columns. So
+// no preview has to be recorded in the audit log.
 func (o *importOptions) preview(from io.Reader, workspaceID string) (*api.ImportPreview, error) {
 	begin, err := entryfile.NewPreview(from, o.file(workspaceID), previewRows)
 	if err != nil {
@@ -82,7 +82,7 @@ func masked(means, cell string) string {
 	case "receiving_methods":
 		var methods []api.ReceivingMethodCreate
 		if json.Unmarshal([]byte(cell), &methods) != nil {
-			return audit.Mask("") // such as one that was cut
+			return audit.Mask("") // for example a shortened one
 		}
 		var all []string
 		for _, m := range methods {
@@ -101,12 +101,11 @@ func (s *Service) storedPreview(ctx context.Context, i importRow) (*api.ImportPr
 	return preview, nil
 }
 
-// StartImport queues the import of a held file, or its rehearsal, after which the file is held
-// again.
+// StartImport queues the import of a held file, or its rehearsal, after which the file is held again.
 func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) (api.Import, error) {
 	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite)
 	if err == nil {
-		err = s.maySee(ctx, by, i) // whoever starts it can read its refused lines
+		err = s.maySee(ctx, by, i) // the caller who starts it can read its refused lines
 	}
 	if err == nil && i.status != api.ImportHeld {
 		err = errNotHeld
@@ -146,7 +145,7 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 		if err == nil && i.id == "" {
 			err = errNotHeld
 		}
-		if err == nil { // what a rehearsal has said of the lines is of no use any more
+		if err == nil { // the results of a rehearsal are obsolete
 			err = tx.Exec(`DELETE FROM directory_import_chunk WHERE import_id = $1 AND part IN ($2, $3)`, i.id, partRefused, partPlan)
 		}
 		return i.wire(tx.Now()), i.event(audit.ImportStarted, "Started"), err
@@ -157,15 +156,15 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 	return queued, err
 }
 
-// holdAgain ends the rehearsal of a held file; the id of the returned import is empty if it is
-// another node's or has ended. A reason says why the rehearsal failed.
+// holdAgain ends the rehearsal of a held file. The id of the returned import is empty if another node has claimed it or it has ended. A
+// reason is why the rehearsal failed.
 func holdAgain(tx *db.Tx, id, claim, _, reason string) (importRow, error) {
 	return oneImport(tx.Q, `UPDATE directory_import SET status = 'held', reason = $2, lease_until = $3, node = ''
 		WHERE id = $1 AND ended_at = 0 AND status = 'running' AND node = $4 RETURNING `+importColumns,
 		id, reason, tx.Now()+holdTime.Milliseconds(), claim)
 }
 
-// giveUpHeld cancels imports that nobody has started in time, and deletes their files.
+// giveUpHeld cancels imports that no one has started in time, and deletes their files.
 func giveUpHeld(tx *db.Tx) error {
 	late, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) },
 		`UPDATE directory_import SET status = 'cancelled', reason = 'nobody started it within 24 hours', ended_at = $1, lease_until = 0

@@ -14,12 +14,12 @@ import (
 	"bursar/internal/vault"
 )
 
-// job is an import or a bulk that a copy of the service works for: what needs a second person becomes a line of its approval.
-// The approval is requested when the job ends: see endJob. Until then nothing of it can be approved.
+// job is an import or a bulk that a copy of the service works for. A change that needs a second person becomes a line of its approval. The
+// approval is requested when the job ends: see endJob. Until then no line of it can be approved.
 type job struct {
 	row    importRow
-	finder *vault.Finder // of the account numbers of the workspace
-	line   int64         // of the file, which is applied at present
+	finder *vault.Finder // finds the account numbers of the workspace
+	line   int64         // the line of the file that is being applied
 }
 
 // forJob returns a copy of the service that works for an import or a bulk.
@@ -29,7 +29,7 @@ func (s *Service) forJob(i importRow, finder *vault.Finder) *Service {
 	return &mine
 }
 
-// lineFlags are why an approver should look at a line.
+// lineFlags are reasons why an approver should look at a line.
 type lineFlags struct{ newPayee, shared, changed, nameDiffers bool }
 
 func (f lineFlags) names() []string {
@@ -52,7 +52,7 @@ type importLine struct {
 	id       string
 	importID string
 	line     int64
-	kind     string // of what changes, as approvals of it are called
+	kind     string // of the change, as the kind of its own approval would be
 	subject  string
 	version  int64
 	entryID  string
@@ -75,7 +75,7 @@ type lineChange struct {
 	Identity *identityRequest `json:"identity,omitzero"`
 }
 
-// label is what the payee was called when the line was requested.
+// label returns the label of the payee at the time of the request.
 func (c lineChange) label() string {
 	switch {
 	case c.Method != nil:
@@ -86,7 +86,7 @@ func (c lineChange) label() string {
 	return ""
 }
 
-// show returns old beside new, with account numbers in full.
+// show returns old and new values, with account numbers in full.
 func (c lineChange) show() []api.ApprovalField {
 	fields := []api.ApprovalField{}
 	switch {
@@ -98,7 +98,7 @@ func (c lineChange) show() []api.ApprovalField {
 	return fields
 }
 
-// openLine opens what a line changes: nothing if its key is lost. It may read a key from the store: see openMethods.
+// openLine opens the change of a line: nothing if its key is lost. It may read a key from the store: see openMethods.
 func (s *Service) openLine(workspace int64, l importLine) (c lineChange, err error) {
 	text, err := s.vault.Open(workspace, vault.ImportLine(l.id), l.sealed)
 	if errors.Is(err, vault.ErrLost) {
@@ -148,7 +148,7 @@ func (s *Service) addLine(tx *db.Tx, e entry, l importLine, c lineChange) (id st
 		l.flags.newPayee, l.flags.shared, l.flags.changed, l.flags.nameDiffers, sealed, vault.KeyOf(sealed))
 }
 
-// flagsOf returns the flags of a line. Where other lines of the job have the same account for other payees, they get the flag, too.
+// flagsOf returns the flags of a line. Other lines of the job that have the same account for other payees get the flag, too.
 func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange) (lineFlags, error) {
 	approved := slices.ContainsFunc(methods, func(m api.ReceivingMethod) bool { return m.ID != c.Method.ID && m.Status == api.MethodActive })
 	own := e.nameKey()
@@ -183,8 +183,8 @@ func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c metho
 	return f, err
 }
 
-// voidMethod ends what a receiving method waits for: its own approval, or its line in that of a job. It reports whether there was
-// one. The caller has locked the entry.
+// voidMethod ends what a receiving method waits for: its own approval, or its line in that of a job. It reports whether there was one. The
+// caller has locked the entry.
 func (s *Service) voidMethod(tx *db.Tx, by db.Caller, methodID, why string) (bool, error) {
 	voided, err := s.approvals.Void(tx, by, methodID, why)
 	if err != nil {
@@ -223,8 +223,8 @@ func dropLines(tx *db.Tx, column, id string) ([]importLine, error) {
 	return lines, nil
 }
 
-// renamed takes the lines of an entry out of the approvals of jobs, because the payee that they were shown with is known by
-// something else now, and ends their receiving methods.
+// renamed drops the lines of an entry from the approvals of jobs, because the identity of the payee that they were shown with has changed.
+// It also ends their receiving methods.
 func renamed(tx *db.Tx, e entry) error {
 	lines, err := dropLines(tx, "entry_id", e.ID)
 	for _, l := range lines {
@@ -246,7 +246,7 @@ func pendingLines(q db.Q, entryID string) (map[string]string, error) {
 	return found, err
 }
 
-// involvedInLines lists the accounts that have a part in the jobs which asked for receiving methods.
+// involvedInLines lists the accounts that have a part in the jobs that requested receiving methods.
 func involvedInLines(q db.Q, methodIDs []string) (accounts []string, err error) {
 	for _, id := range methodIDs {
 		lines, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM directory_import_line WHERE subject_id = $1`, id)
@@ -264,7 +264,7 @@ func involvedInLines(q db.Q, methodIDs []string) (accounts []string, err error) 
 	return accounts, nil
 }
 
-// isLine reports whether what an identity waits for is a line of a job.
+// isLine reports whether an identity waits for a line of a job.
 func isLine(approvalID string) bool { return strings.HasPrefix(approvalID, "iml_") }
 
 // involvedInLine lists the accounts that have a part in the job of a line.
@@ -290,7 +290,7 @@ func involvedInJob(q db.Q, id string) ([]string, error) {
 	return append(involved, i.options.Behind...), err
 }
 
-// forgetLines deletes the lines about an entry that is gone for good.
+// forgetLines deletes the lines about an entry that was permanently removed.
 func forgetLines(tx *db.Tx, entryID string) error {
 	return tx.Exec(`DELETE FROM directory_import_line WHERE entry_id = $1`, entryID)
 }

@@ -18,11 +18,11 @@ import (
 // planPage is how many lines a page of a plan has.
 const planPage = 50
 
-// PlanInput asks for a page of what a rehearsal says of the lines of a file.
+// PlanInput is a request for a page of the plan of a rehearsal.
 type PlanInput struct {
 	ID     string
 	Action string // of the lines; empty: all
-	After  string // where the page before it ended
+	After  string // where the previous page ended
 }
 
 // PlanPage is a part of a plan. Next is empty at its end.
@@ -31,8 +31,8 @@ type PlanPage struct {
 	Next  string
 }
 
-// PlanLines returns a page of the plan of a rehearsal. Labels of lines that cannot be read are
-// such lines, so somebody else's plan leaves a row in the log where it begins.
+// PlanLines returns a page of the plan of a rehearsal. The label of a line that cannot be read is the line itself. So reading the beginning
+// of another person's plan leaves a row in the audit log.
 func (s *Service) PlanLines(ctx context.Context, by db.Caller, in PlanInput) (PlanPage, error) {
 	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite)
 	if err == nil {
@@ -78,7 +78,7 @@ func (s *Service) PlanLines(ctx context.Context, by db.Caller, in PlanInput) (Pl
 	}
 }
 
-// planPlace reads where a page begins: a chunk, and how many of its lines come before.
+// planPlace reads where a page begins: a chunk, and the number of its lines to skip.
 func planPlace(after string) (chunk int64, skip int, err error) {
 	if after == "" {
 		return 0, 0, nil

@@ -20,32 +20,32 @@ import (
 )
 
 const (
-	// importBatch is how many lines one transaction imports, and politeBatch how many while
-	// people write, too: SQLite has one writer, and they wait for it.
+	// importBatch is how many lines one transaction imports, and politeBatch how many while people write, too: SQLite has one writer, and
+	// people wait for it.
 	importBatch = 500
 	politeBatch = 25
-	// politeTime is how long somebody's write makes an import polite.
+	// politeTime is how long an import stays polite after another write.
 	politeTime = time.Second
-	// importBatchBytes bounds the memory that a transaction takes, however long its lines are.
+	// importBatchBytes bounds the memory of a transaction, however long its lines are.
 	importBatchBytes = 1 << 20
 )
 
-// imports is what a node knows about the imports that it works on.
+// imports is the state of a node about the imports that it works on.
 type imports struct {
 	wake    chan struct{}
-	decided chan struct{} // wakes what carries out decisions
+	decided chan struct{} // wakes the loop that carries out decisions
 	own     atomic.Uint64 // writes of imports
 
 	mu     sync.Mutex
-	others uint64    // writes of everybody else, when they were last looked at
-	busy   time.Time // when they last wrote
+	others uint64    // the number of all other writes, when last read
+	busy   time.Time // when the last other write was seen
 }
 
 func newImports() *imports {
 	return &imports{wake: make(chan struct{}, importSlots), decided: make(chan struct{}, 1)}
 }
 
-// wakeImports lets this node look for imports at once.
+// wakeImports makes this node look for imports immediately.
 func (s *Service) wakeImports() {
 	select {
 	case s.imports.wake <- struct{}{}:
@@ -78,16 +78,16 @@ func (s *Service) runImport(ctx context.Context, i importRow) error {
 	return s.finishImport(ctx, i, api.ImportCompleted, i.reason)
 }
 
-// stoppedImport is why an import cannot go on although its file can be read.
+// stoppedImport is why an import cannot continue although its file can be read.
 type stoppedImport struct{ error }
 
-// importAll applies the rest of a file, or as much as one turn has time for. While a transaction runs, the rows of the
-// next one are read. It returns the error that ended the file, or a stoppedImport.
+// importAll applies the rest of a file, or as much as one turn has time for. While a transaction runs, the rows of the next one are read.
+// It returns the error that ended the file, or a stoppedImport.
 func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Reader) (importRow, error) {
 	var ahead chan batch
 	defer func() {
 		if ahead != nil {
-			<-ahead // nobody reads the file any more
+			<-ahead // the file is no longer read
 		}
 	}()
 	polite := s.polite()
@@ -114,7 +114,7 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 			return i, b.err
 		}
 		if polite {
-			select { // as long as the transaction took, others have the writer for themselves
+			select { // others have the writer for as long as the transaction took
 			case <-time.After(time.Since(begun)):
 			case <-ctx.Done():
 				return i, stoppedImport{ctx.Err()}
@@ -127,7 +127,7 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 	}
 }
 
-// open reads the file of an import.
+// open begins to read the file of an import.
 func (i importRow) open(source io.Reader) (entryfile.Reader, error) {
 	if i.options.Bulk != nil {
 		return newBulkFile(source), nil
@@ -135,7 +135,7 @@ func (i importRow) open(source io.Reader) (entryfile.Reader, error) {
 	return entryfile.Open(source, i.options.file(i.workspaceID))
 }
 
-// polite says whether somebody else has written a moment ago.
+// polite reports whether there was another write a moment ago.
 func (s *Service) polite() bool {
 	m := s.imports
 	m.mu.Lock()
@@ -151,7 +151,7 @@ func (s *Service) polite() bool {
 type batch struct {
 	rows []*entryfile.Row
 	at   entryfile.Position // after the last of them
-	err  error              // of reading on
+	err  error              // from reading ahead
 }
 
 // nextRows reads the rows of a transaction.
@@ -167,13 +167,13 @@ func nextRows(file entryfile.Reader, polite bool) (b batch) {
 			return b
 		}
 		b.rows = append(b.rows, row)
-		n += max(1, len(row.Methods)) // each of which takes as long as a line
+		n += max(1, len(row.Methods)) // each method takes as long as a line
 	}
 	return b
 }
 
-// stillMay returns what who asked for the import may do, or why they may not go on: access that
-// has ended ends the import.
+// stillMay returns the permissions of the account that requested the import, or why it may not continue: an import ends when that access
+// ends.
 func (s *Service) stillMay(ctx context.Context, i importRow) (access.Set, error) {
 	err := s.db.Read(ctx, func(q db.Q) error { return identity.RequireCredential(q, i.actor) })
 	if err == nil {
@@ -185,8 +185,7 @@ func (s *Service) stillMay(ctx context.Context, i importRow) (access.Set, error)
 	return s.authority.Permissions(ctx, i.actor, i.workspaceID)
 }
 
-// importRows applies rows, and stores the position after them in the same transaction. The last transaction of a turn gives
-// up the claim.
+// importRows applies rows, and stores the position after them in the same transaction. The last transaction of a turn releases the claim.
 func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Reader, b batch, held access.Set, over bool) (importRow, error) {
 	if err := s.vault.Ready(ctx, i.workspace); err != nil {
 		return i, err
@@ -197,7 +196,7 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 		job: !i.options.DryRun,
 	}
 	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
-		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal tells of each line
+		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal reports each line
 	}
 	done, err := applyMany(ctx, db.Caller{Actor: i.actor, Behind: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, b, over) })
 	s.imports.own.Add(1)
@@ -288,11 +287,11 @@ func (i *importRow) count(action string) {
 	}
 }
 
-// failImport ends an import that cannot go on. What it has done stays.
+// failImport ends an import that cannot continue. Its changes stay.
 func (s *Service) failImport(ctx context.Context, i importRow, why error) error {
 	var no *fault.Fault
 	if !errors.As(why, &no) {
-		return why // such as of the store, which may work again
+		return why // for example an error of the store, which may be temporary
 	}
 	return s.finishImport(ctx, i, api.ImportFailed, strings.ReplaceAll(no.Message, "\n", "; "))
 }
@@ -333,9 +332,9 @@ type chunkReader struct {
 	row     importRow
 	part    string
 	next    int64 // the chunk that comes next
-	skip    int   // how much of it was read before
+	skip    int   // how much of it was already read
 	rest    []byte
-	err     error // of the store or the vault; the file is good
+	err     error // an error of the store or the vault; the file is valid
 }
 
 func (r *chunkReader) Read(p []byte) (int, error) {

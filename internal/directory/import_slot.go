@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// importSlots is how many imports a node works on at once, each of another organization.
+	// importSlots is how many imports a node works on concurrently, each of another organization.
 	importSlots = 2
 	// importTurn is how many transactions an import has a slot for before the next organization has its turn.
 	importTurn = 8
-	// importInterval is how often a node looks for imports that another one has left.
+	// importInterval is how often a node looks for imports that another one has abandoned.
 	importInterval = time.Second
 	// importLease is how long other nodes leave an import to the one that works on it.
 	importLease = 5 * time.Second
@@ -59,8 +59,8 @@ func (s *Service) ImportTurn(ctx context.Context) (worked bool, err error) {
 	return true, err
 }
 
-// waiting finds the import that no slot has worked on for longest, of the organization that has waited longest. An
-// organization has one slot at a time. Imports of a workspace are done in their order.
+// waiting finds the import that has waited longest for a slot, of the organization that has waited longest. An organization has one slot at
+// a time. Imports of a workspace are run in their order.
 const waiting = `SELECT i.id, w.organization_id FROM directory_import i JOIN workspace w ON w.id = i.workspace_id
 	WHERE i.ended_at = 0 AND i.status IN ('queued', 'running') AND i.lease_until <= $1
 	AND i.id = (SELECT o.id FROM directory_import o WHERE o.workspace_number = i.workspace_number AND o.ended_at = 0
@@ -69,9 +69,9 @@ const waiting = `SELECT i.id, w.organization_id FROM directory_import i JOIN wor
 		WHERE t.organization_id = w.organization_id AND r.ended_at = 0 AND r.status = 'running'), 0) <= $1
 	ORDER BY COALESCE((SELECT t.taken_at FROM directory_import_turn t WHERE t.organization_id = w.organization_id), 0), i.lease_until, i.id LIMIT 1`
 
-// claimImport takes the lease of an import that nobody works on; its id is empty if there is none. Each claim has its own
-// token: if a transaction outlasts the lease, another slot of the same node can claim the import as well, and the first
-// slot must find out before it writes again.
+// claimImport takes the lease of an import that no slot works on; its id is empty if there is none. Each claim has its own token. If a
+// transaction outlasts the lease, another slot of the same node can claim the import as well. The first slot must then detect that before
+// it writes again.
 func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 	var id, organizationID string
 	err := s.db.Read(ctx, func(q db.Q) error {
@@ -99,8 +99,8 @@ func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 	})
 }
 
-// lockTurn locks the turn of an organization, so that two slots do not claim two of its imports at the same moment, and
-// reports whether no slot works for it.
+// lockTurn locks the turn of an organization, so that two slots do not claim two of its imports concurrently. It reports whether no slot
+// works for it.
 func lockTurn(tx *db.Tx, organizationID string) (free bool, err error) {
 	var last string
 	if _, err := tx.Row(`INSERT INTO directory_import_turn (organization_id, import_id, taken_at) VALUES ($1, '', 0)
@@ -112,8 +112,8 @@ func lockTurn(tx *db.Tx, organizationID string) (free bool, err error) {
 	return !taken, err
 }
 
-// errNotMine says that the import was cancelled, or that another slot or node has claimed it since.
+// errNotMine means that the import was cancelled, or that another slot or node has claimed it since.
 var errNotMine = errors.New("the import was cancelled or taken over")
 
-// errTurnOver means that the import has given up its claim, because others have their turn.
+// errTurnOver means that the import has released its claim, because others have their turn.
 var errTurnOver = errors.New("the turn of the import is over")

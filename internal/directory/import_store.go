@@ -23,11 +23,10 @@ const (
 	partChanged = "changed" // the entries that a bulk has changed
 )
 
-// chunkSize is how much of a file one row holds. The place of a byte follows from it, so it
-// must not change.
+// chunkSize is how much of a file one row holds. The place of a byte follows from it, so it must not change.
 const chunkSize = 64 << 10
 
-// importOptions are what an import was asked for with.
+// importOptions are the options of an import.
 type importOptions struct {
 	Format    string            `json:"format,omitzero"`
 	Delimiter string            `json:"delimiter,omitzero"`
@@ -40,10 +39,10 @@ type importOptions struct {
 
 	OnDuplicate string `json:"on_duplicate,omitzero"` // empty for a bulk
 
-	Bulk *bulkOptions `json:"bulk,omitzero"` // of a bulk, which has nothing else
+	Bulk *bulkOptions `json:"bulk,omitzero"` // set for a bulk, which has no other options
 	Hold bool         `json:"hold,omitzero"`
 	Name string       `json:"name,omitzero"` // of the file
-	// Behind are the accounts of who sent a held file or rehearsed it before somebody else started it.
+	// Behind are the accounts that sent a held file or rehearsed it before another person started it.
 	Behind []string `json:"behind,omitzero"`
 }
 
@@ -155,7 +154,7 @@ func insertUpload(tx *db.Tx, i importRow, leaseUntil int64) error {
 		i.id, i.workspaceID, i.workspace, options, actor, leaseUntil, tx.Now())
 }
 
-// encoded returns the options and who asked as they are stored.
+// encoded returns the options and the requester as they are stored.
 func (i importRow) encoded() (options, actor string, err error) {
 	text, err := json.Marshal(i.options)
 	if err != nil {
@@ -183,8 +182,7 @@ func (s *Service) insertChunk(tx *db.Tx, i importRow, part string, number int64,
 		i.id, part, number, sealed, vault.KeyOf(sealed))
 }
 
-// readChunk returns the first chunk of a part that is not before a number; found is false at
-// the end of the part.
+// readChunk returns the first chunk of a part from a number on; found is false at the end of the part.
 func (s *Service) readChunk(ctx context.Context, i importRow, part string, from int64) (number int64, body []byte, found bool, err error) {
 	var sealed []byte
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
@@ -201,8 +199,7 @@ func (s *Service) readChunk(ctx context.Context, i importRow, part string, from 
 	return number, body, found, err
 }
 
-// endImport ends an import that has not ended, and deletes its file; the id of the returned one
-// is empty if it had.
+// endImport ends an import that has not ended, and deletes its file. The id of the returned import is empty if it had already ended.
 func endImport(tx *db.Tx, id, claim, status, reason string) (importRow, error) {
 	done, err := oneImport(tx.Q, `UPDATE directory_import SET status = $2, reason = $3, ended_at = $4, lease_until = 0
 		WHERE id = $1 AND ended_at = 0 AND status <> 'uploading' AND ($5 = '' OR node = $5) RETURNING `+importColumns, id, status, reason, tx.Now(), claim)

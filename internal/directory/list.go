@@ -8,7 +8,7 @@ import (
 	"bursar/internal/web"
 )
 
-// filter says which entries a page shows.
+// filter selects the entries of a page.
 type filter struct {
 	workspace int64
 	kind      *string
@@ -17,15 +17,14 @@ type filter struct {
 	external  *string
 	ids       []string // only these, maxIDs at most
 	words     []string
-	tails     [][]byte // what finds the accounts that end with the only word: see lastDigits
+	tails     [][]byte // finds the accounts that end with the only word: see lastDigits
 	order     order
 	after     string
 	take      int
 	none      bool // no entry has the tag
 }
 
-// commonThreshold is how many entries must have a word before it is faster to scan the
-// newest entries for it than to collect and sort all that have it.
+// commonThreshold is how many entries must have a word before scanning the newest is faster than collecting and sorting all that have it.
 const commonThreshold = 2000
 
 // each adds the entries to the page, in the order of the filter.
@@ -34,7 +33,7 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 	if err != nil {
 		return err
 	}
-	var at struct { // one value, so that a page allocates once for it
+	var at struct { // one variable, so that a page allocates only once for it
 		row db.Rows
 		id  [32]byte
 	}
@@ -50,9 +49,8 @@ func (f filter) each(q db.Q, page *web.JSONPage) error {
 	})
 }
 
-// statement is a query for the entries, in the order of the filter. It begins as given, up to
-// FROM. If the order is not that of creation, the column that it goes by follows those that
-// are given.
+// statement returns a query for the entries, in the order of the filter. Its beginning is given, up to FROM. If the order is not that of
+// creation, the column that it uses follows the given ones.
 func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
 	if f.order != (order{}) {
 		return f.sorted(q, strings.TrimSuffix(begin, ` FROM `))
@@ -68,7 +66,7 @@ func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
 		sql.Add(`directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = `, f.tagID)
 		sql.Add(` AND t.live = TRUE AND t.entry_id < `, after)
 		if f.kind != nil || f.status != nil {
-			// The tag implies both, but the indexes of type and status need them spelled out.
+			// The tag implies both conditions, but the indexes of type and status need them spelled out.
 			sql.Add(` AND e.deleted_at IS NULL AND e.workspace_number = `, f.workspace)
 			sql.Add(` AND e.id < `, after)
 		}
@@ -100,7 +98,7 @@ func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
 	}
 	if f.ids != nil {
 		sql.Add(` AND e.id IN (`)
-		for i := range maxIDs { // always as many, so that there is one text to prepare
+		for i := range maxIDs { // always the same number, so that there is one statement to prepare
 			if i > 0 {
 				sql.Add(`, `)
 			}
@@ -138,7 +136,7 @@ const (
 	byWord
 )
 
-// source decides what to read the page from, and puts the rarest word first.
+// source decides from where the page is read, and puts the rarest word first.
 func (f filter) source(q db.Q) (source, []string, error) {
 	words := append([]string{}, f.words...)
 	if f.external != nil || f.ids != nil { // few entries at most

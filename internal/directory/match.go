@@ -10,18 +10,18 @@ import (
 	"bursar/internal/vault"
 )
 
-// matches are the entries that rows of a transaction may be about. They are looked for all at
-// once, since a look for each row would cost a round trip, and follow what the rows change.
+// matches are the entries that rows of a transaction may match. They are all looked up at once, since a query for each row would cost a
+// round trip. They are updated when rows change entries.
 type matches struct {
-	ids  map[string][]string // by what they are matched by; of many entries, two are enough
-	mine map[string]bool     // of match=id: whether an entry is of this workspace; unknown ones are absent
+	ids  map[string][]string // by the values that they are matched by; of many entries, two are enough
+	mine map[string]bool     // for match=id: whether an entry is of this workspace; unknown ones are absent
 }
 
-// lookupsAtOnce is how many values one statement looks for: always as many, so that there is one
-// text to prepare, and those of a whole transaction, so that it is one look.
+// lookupsAtOnce is how many values one statement looks up. It is always the same number, so that there is one statement to prepare. It is
+// enough for a whole transaction, so that one query suffices.
 const lookupsAtOnce = importBatch
 
-// look finds what rows are about.
+// look finds the entries that rows match.
 func (a *applier) look(rows []*entryfile.Row) error {
 	a.matches = matches{ids: map[string][]string{}, mine: map[string]bool{}}
 	var keys []any
@@ -51,7 +51,7 @@ func (a *applier) look(rows []*entryfile.Row) error {
 	return nil
 }
 
-// lookup is the statement that looks for values.
+// lookup returns the statement that looks up values.
 func (a *applier) lookup(some []any) *db.Statement {
 	var sql *db.Statement
 	switch a.match {
@@ -72,14 +72,13 @@ func (a *applier) lookup(some []any) *db.Statement {
 	}
 	sql.Add(`)`)
 	if a.match == matchAccount {
-		// What was retired or rejected tells of nobody. With a join, the planners would start with all
-		// entries of the workspace.
+		// A retired or rejected method identifies no entry. With a join, the planners would start with all entries of the workspace.
 		sql.Add(` AND m.status IN ('pending', 'active') AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
 	}
 	return sql
 }
 
-// keysOf returns what an entry with fields and methods is found by.
+// keysOf returns the keys by which an entry with fields and methods is found.
 func (a *applier) keysOf(fields api.Fields, methods []api.ReceivingMethodCreate) (keys []any) {
 	switch a.match {
 	case matchEmail, matchPhone:
@@ -102,7 +101,7 @@ func (m matches) add(key, id string) {
 	}
 }
 
-// matchKey is the text under which a key is kept.
+// matchKey returns the text under which a key is stored in the map.
 func matchKey(key any) string {
 	if sealed, ok := key.([]byte); ok {
 		return string(sealed)
@@ -111,7 +110,7 @@ func matchKey(key any) string {
 	return text
 }
 
-// matched notes that an entry has become what rows may be about. before are the fields that it had.
+// matched records that rows may match a created or changed entry. before are the fields that it had.
 func (a *applier) matched(id string, before, after api.Fields) {
 	for _, key := range a.keysOf(before, nil) {
 		a.matches.ids[matchKey(key)] = slices.DeleteFunc(a.matches.ids[matchKey(key)], func(other string) bool { return other == id })
@@ -121,7 +120,7 @@ func (a *applier) matched(id string, before, after api.Fields) {
 	}
 }
 
-// find returns the id of the entry that a row is about, or "" if it is about none.
+// find returns the id of the entry that a row matches, or "" if it matches none.
 func (a *applier) find(row *entryfile.Row) (string, error) {
 	switch a.match {
 	case matchID:

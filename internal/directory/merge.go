@@ -21,13 +21,13 @@ const keepMerge = 30 * 24 * time.Hour
 // fieldPrefix begins the name of a value that is one of an entry's fields.
 const fieldPrefix = "fields."
 
-// MergeInput names an entry and says which others are merged into it.
+// MergeInput names an entry and the others that are merged into it.
 type MergeInput struct {
 	ID string `path:"id"`
 	api.MergeRequest
 }
 
-// Validate checks the request without looking at the database.
+// Validate checks the request without reading the database.
 func (in *MergeInput) Validate(v *fault.Violations) {
 	if len(in.Sources) == 0 || len(in.Sources) > api.MaxMergeSources {
 		v.Add("sources", "must have 1 to 20 elements")
@@ -47,7 +47,7 @@ func (in *MergeInput) Validate(v *fault.Violations) {
 	}
 }
 
-// MergesInput asks for a page of the merges of a workspace, or of those into one entry.
+// MergesInput is a request for a page of the merges of a workspace, or of those into one entry.
 type MergesInput struct {
 	WorkspaceID string  `query:"workspace_id" required:"true"`
 	EntryID     *string `query:"entry_id"`
@@ -59,7 +59,7 @@ type OneMergeInput struct {
 	ID string `path:"id"`
 }
 
-// party is an entry that takes part in a merge, with all that belongs to it.
+// party is an entry that takes part in a merge, with everything that belongs to it.
 type party struct {
 	entry
 	tags    []api.Tag
@@ -84,8 +84,8 @@ func (s *Service) lockParty(tx *db.Tx, at place) (p party, err error) {
 	return p, err
 }
 
-// lockParties locks entries of one workspace in the order of their ids, so that two merges cannot
-// wait for each other, and returns them in the order given. Other entries do not exist.
+// lockParties locks entries of one workspace in the order of their ids, so that two merges cannot wait for each other. It returns them in
+// the order given. Entries of other workspaces are not found.
 func (s *Service) lockParties(tx *db.Tx, at place, ids []string) ([]party, error) {
 	parties := make([]party, len(ids))
 	for _, id := range slices.Sorted(slices.Values(ids)) {
@@ -103,15 +103,14 @@ func (s *Service) lockParties(tx *db.Tx, at place, ids []string) ([]party, error
 	return parties, nil
 }
 
-// Merge merges entries into another. They stay readable under their ids and say where they went;
-// their tags and receiving methods, and what the log tells of them, go to the other. It can be
-// undone for 30 days.
+// Merge merges entries into another. They stay readable under their ids and name the entry that they were merged into. Their tags, their
+// receiving methods and their rows in the audit log go to that entry. A merge can be undone for 30 days.
 func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.Merge, error) {
 	at, held, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {
 		return api.Merge{}, asPart(err)
 	}
-	if !held.Has(access.DirectoryRead) { // the answer tells what the entries have
+	if !held.Has(access.DirectoryRead) { // the response contains what the entries have
 		return api.Merge{}, fault.Denied(string(access.DirectoryRead), fault.Scope{WorkspaceID: at.workspaceID})
 	}
 	if err := s.vault.Ready(ctx, at.workspace); err != nil {
@@ -130,7 +129,7 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 		target, sources := parties[0], parties[1:]
 		plan, err := planMerge(target, sources, in.Fields, held)
 		answer := mergeAnswer(target, in.Sources, sources, plan)
-		if !held.Has(access.ReceivingRead) { // who may not see methods does not learn their ids
+		if !held.Has(access.ReceivingRead) { // callers who may not see methods do not learn their ids
 			answer.ReceivingMethods = nil
 		}
 		if err != nil {
@@ -166,7 +165,7 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 	return merged, asTaken(err)
 }
 
-// mergeAnswer is the answer to a merge, or to a rehearsal of one.
+// mergeAnswer returns the response to a merge, or to a rehearsal of one.
 func mergeAnswer(target party, ids []string, sources []party, plan mergePlan) api.Merge {
 	answer := api.Merge{WorkspaceID: target.WorkspaceID, TargetID: target.ID, Sources: ids, Changes: target.changesTo(plan.after)}
 	for _, t := range plan.tags {
@@ -178,7 +177,7 @@ func mergeAnswer(target party, ids []string, sources []party, plan mergePlan) ap
 	return answer
 }
 
-// sourceMethods are the methods that a merge moves.
+// sourceMethods returns the methods that a merge moves.
 func sourceMethods(sources []party) (moved []api.ReceivingMethod) {
 	for _, p := range sources {
 		moved = append(moved, onlyActive(p.methods)...)
@@ -186,13 +185,13 @@ func sourceMethods(sources []party) (moved []api.ReceivingMethod) {
 	return moved
 }
 
-// mergePlan is what a merge makes of its target.
+// mergePlan is the result of a merge for its target.
 type mergePlan struct {
 	after entry
-	tags  []api.Tag // that it gets
+	tags  []api.Tag // added to it
 }
 
-// planMerge decides what the target of a merge becomes, or why it cannot be.
+// planMerge decides the result of a merge for its target, or returns why the merge is not possible.
 func planMerge(target party, sources []party, fields map[string]string, held access.Set) (plan mergePlan, err error) {
 	for _, p := range append([]party{target}, sources...) {
 		if err := p.live(); err != nil {
@@ -226,8 +225,7 @@ func planMerge(target party, sources []party, fields map[string]string, held acc
 // mergedWith returns the target of a merge with the values that it takes over.
 func (p party) mergedWith(sources []party, fields map[string]string) (entry, error) {
 	e := p.entry
-	// from returns the entry whose value is taken: the one that was named, or else the first that
-	// has one, beginning with the target.
+	// from returns the entry whose value is used: the named one, otherwise the first that has a value, beginning with the target.
 	from := func(field string, has func(e entry) bool) entry {
 		all := append([]party{p}, sources...)
 		i := slices.IndexFunc(all, func(one party) bool { return one.ID == fields[field] })
@@ -250,7 +248,7 @@ func (p party) mergedWith(sources []party, fields map[string]string) (entry, err
 			}
 		}
 	}
-	for field := range fields { // that nobody has
+	for field := range fields { // fields that no entry has
 		if key, ok := strings.CutPrefix(field, fieldPrefix); ok && !slices.Contains(names, key) {
 			return e, fault.Invalid("fields", "must name fields that one of the entries has, not "+field)
 		}
@@ -272,7 +270,7 @@ func (p party) mergedWith(sources []party, fields map[string]string) (entry, err
 	return e, v.Err()
 }
 
-// merge carries a merge out.
+// merge carries out a merge.
 func (s *Service) merge(tx *db.Tx, by db.Caller, m api.Merge, target party, sources []party, plan mergePlan) (audit.Event, error) {
 	state := mergeState{Target: target.state()}
 	event := plan.after.event(audit.EntryMerged, "Merged others into")
@@ -315,9 +313,8 @@ func (s *Service) merge(tx *db.Tx, by db.Caller, m api.Merge, target party, sour
 	return audit.All(events...), s.insertMerge(tx, m, target.entry, state)
 }
 
-// moveHistory makes what the log tells of an entry, and of the methods that it has or had, a part
-// of the history of another. It returns what was no part of that before. The entry itself becomes
-// a part of its own history, which it is anyway, so that it moves with the rest.
+// moveHistory makes the audit rows about an entry, and about the methods that it has or had, part of the history of another. It returns
+// what was not part of that before. The entry itself becomes an explicit part of its own history, so that it moves with the rest.
 func moveHistory(tx *db.Tx, from, to string) ([]string, error) {
 	err := tx.Exec(`INSERT INTO entry_method_log (entry_id, method_id) VALUES ($1, $2) ON CONFLICT (entry_id, method_id) DO NOTHING`, stored(from), from)
 	if err != nil {
@@ -329,7 +326,7 @@ func moveHistory(tx *db.Tx, from, to string) ([]string, error) {
 			ON CONFLICT (entry_id, method_id) DO NOTHING RETURNING method_id`, stored(from), stored(to))
 }
 
-// mergedEvent is the event of a source of a merge, or of one that is undone.
+// mergedEvent returns the event of a source of a merge, or of an undone one.
 func (p party) mergedEvent(action audit.Action, verb, way, before string, target entry) audit.Event {
 	event := p.event(action, verb)
 	event.Description += " " + way + " " + target.Label

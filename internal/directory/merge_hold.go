@@ -23,12 +23,12 @@ type heldMerge struct {
 	Sources []string          `json:"sources"`
 	Labels  []string          `json:"labels"` // of the sources
 	Fields  map[string]string `json:"fields,omitempty"`
-	// States are what the entry and the sources were when it was asked for, in that order. They have account numbers.
+	// States are the states of the entry and the sources at the time of the request, in that order. They contain account numbers.
 	States []entryState `json:"states"`
 }
 
-// splitMerge is splitIdentity for an entry into which others are merged, or out of which they are taken: nothing of such a change
-// applies before all of it is approved. methods are those that the entry keeps, and added those that it gets.
+// splitMerge is splitIdentity for an entry into which others are merged, or out of which they are taken. No part of such a change applies
+// before all of it is approved. methods are those that the entry keeps, and added those that it gets.
 func (s *Service) splitMerge(tx *db.Tx, target party, after entry, methods, added []api.ReceivingMethod, operation string) (c identityChange, noted audit.Changes, err error) {
 	_, c = divide(target.entry, after)
 	if c.isEmpty() || len(onlyActive(methods)) == 0 && !(c.activates() && len(methods) > 0) {
@@ -58,7 +58,7 @@ func (s *Service) requestMerge(tx *db.Tx, by db.Caller, c identityChange, m held
 	return held, event, err
 }
 
-// applyHeldMerge carries out a merge, or the undo of one, in the name of whoever asked for it: if the entries are what they were.
+// applyHeldMerge carries out a merge, or the undo of one, on behalf of its requester, if the entries have not changed.
 func (s *Service) applyHeldMerge(tx *db.Tx, a approval.Approval, r identityRequest) (audit.Changes, error) {
 	at, err := locate(tx.Q, a.AboutID)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *Service) applyHeldMerge(tx *db.Tx, a approval.Approval, r identityReque
 		err = fault.Instead(err, code, changed)
 	}
 	if db.IsUnique(err) {
-		err = changed // another entry has the external_id of one of them since
+		err = changed // another entry has received the external_id of one of them since
 	}
 	if err != nil {
 		return nil, err
@@ -120,8 +120,7 @@ func (s *Service) carryMergeOut(tx *db.Tx, a approval.Approval, r identityReques
 	return s.merge(tx, by, m, target, sources, plan)
 }
 
-// holds reports whether an entry is what it was, except for its tags: it has no method that is payable, or about to be, that it
-// lacked.
+// holds reports whether an entry is unchanged, except for its tags: it has no additional method that is payable or about to be.
 func (s entryState) holds(p party) bool {
 	now := p.state()
 	now.Methods, now.Tags = s.Methods, s.Tags
@@ -130,7 +129,7 @@ func (s entryState) holds(p party) bool {
 	})
 }
 
-// identityParts are the rows of the log for the sources of a merge that is approved.
+// identityParts returns the audit rows of the sources of an approved merge.
 func (s *Service) identityParts(tx *db.Tx, a approval.Approval, state string) (rows []audit.Event, err error) {
 	var r identityRequest
 	if err := a.Payload(&r); err != nil || state != api.ApprovalApproved || r.Merge == nil {

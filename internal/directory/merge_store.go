@@ -12,7 +12,7 @@ import (
 	"bursar/internal/web"
 )
 
-// mergeState is what undoing a merge needs to know.
+// mergeState contains what undoing a merge needs.
 type mergeState struct {
 	Target  entryState   `json:"target"`  // before the merge
 	Sources []entryState `json:"sources"` // before the merge
@@ -20,7 +20,7 @@ type mergeState struct {
 	History []string     `json:"history"` // what the merge added to the history of the target
 }
 
-// entryState is all that can be changed about an entry. Texts are as the store has them.
+// entryState contains everything that can be changed about an entry. Texts are as in the store.
 type entryState struct {
 	ID         string                `json:"id"`
 	Properties map[string]string     `json:"properties"`
@@ -93,7 +93,7 @@ func findMerge(q db.Q, id string) (m api.Merge, err error) {
 	return m, err
 }
 
-// mergesOf returns the merges of a workspace, or of those the ones into an entry, newest first.
+// mergesOf returns the merges of a workspace, or only those into an entry, newest first.
 func mergesOf(q db.Q, workspace int64, entryID *string, w web.Window) (rows []api.Merge, err error) {
 	sql := db.NewStatement(`SELECT `+mergeColumns+` FROM directory_merge m WHERE m.id < `, w.After)
 	if entryID != nil {
@@ -131,8 +131,8 @@ func (s *Service) insertMerge(tx *db.Tx, m api.Merge, target entry, state mergeS
 		m.ID, target.workspace, stored(target.ID), string(sources), m.CreatedAt, sealed, vault.KeyOf(sealed))
 }
 
-// lockMerge reads a merge and keeps others from undoing it until the end of the transaction. The
-// state is sealed, and empty if the merge cannot be undone any more.
+// lockMerge reads a merge and locks it until the end of the transaction. The state is sealed, and empty if the merge can no longer be
+// undone.
 func lockMerge(tx *db.Tx, id string) (m api.Merge, sealed []byte, err error) {
 	if _, err := tx.Row(`UPDATE directory_merge SET undone_at = undone_at WHERE id = $1 RETURNING state_sealed`, id).Scan(&sealed); err != nil {
 		return m, nil, err
@@ -147,7 +147,7 @@ func laterMerge(q db.Q, m api.Merge) (id string, err error) {
 	return id, err
 }
 
-// ExpireMerges forgets what entries were before merges that can no longer be undone.
+// ExpireMerges deletes the stored states of merges that can no longer be undone.
 func ExpireMerges(tx *db.Tx) error {
 	return tx.Exec(`UPDATE directory_merge SET state_sealed = NULL, sealed_by = NULL WHERE sealed_by IS NOT NULL AND created_at <= $1`,
 		tx.Now()-keepMerge.Milliseconds())

@@ -17,8 +17,8 @@ import (
 	"bursar/internal/vault"
 )
 
-// UndoMerge makes the entries of a merge what they were before it, to the byte. If any of them was
-// changed since, it changes nothing and says what was. A merge that is undone stays so.
+// UndoMerge restores the entries of a merge exactly as they were before it. If any of them was changed since, it changes nothing and
+// returns what was changed. A merge that is undone stays undone.
 func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput) (api.Merge, error) {
 	m, workspace, err := s.mayMerge(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 	return done, err
 }
 
-// undoable locks a merge that can be undone, and opens what is known about it. One that is undone already has no state.
+// undoable locks a merge that can be undone, and opens its stored state. One that is undone already has no state.
 func (s *Service) undoable(tx *db.Tx, id string, at place) (m api.Merge, state mergeState, err error) {
 	m, sealed, err := lockMerge(tx, id)
 	if err != nil || m.UndoneAt != 0 {
@@ -106,7 +106,7 @@ func (s *Service) undoable(tx *db.Tx, id string, at place) (m api.Merge, state m
 	return m, state, err
 }
 
-// divideMethods separates the methods of the target that it keeps when the merge is undone from those that it gives back.
+// divideMethods separates the methods that the target keeps when the merge is undone from those that it returns.
 func (s mergeState) divideMethods(methods []api.ReceivingMethod) (stay, back []api.ReceivingMethod) {
 	for _, m := range methods {
 		if slices.ContainsFunc(s.Sources, func(e entryState) bool {
@@ -147,7 +147,7 @@ func changedSince(why string, fields []string) error {
 
 var errHeldSince, _ = changedSince("the external_id of one of the sources waits for approval as that of another entry", []string{"external_id"}).(*fault.Fault)
 
-// asChanged is for an entry of the merge that is gone for good.
+// asChanged returns the fault for an entry of the merge that was permanently removed.
 func asChanged(err error) error {
 	var no *fault.Fault
 	if errors.As(err, &no) && no.Code == fault.ResourceNotFound {
@@ -156,7 +156,7 @@ func asChanged(err error) error {
 	return err
 }
 
-// unchanged returns a fault if the entries are not what the merge has made of them.
+// unchanged returns a fault if the entries differ from the result of the merge.
 func (s mergeState) unchanged(target party, sources []party) error {
 	switch {
 	case target.MergedInto != "":
@@ -167,9 +167,9 @@ func (s mergeState) unchanged(target party, sources []party) error {
 	fields := s.After.changedTo(target.state())
 	for i, p := range sources {
 		was := s.Sources[i]
-		was.Methods = nil // which the target has
+		was.Methods = nil // the target has them
 		if p.MergedInto != target.ID || len(was.changedTo(p.state())) > 0 {
-			fields = append(fields, "tags") // the only thing about it that can be changed: somebody has deleted one
+			fields = append(fields, "tags") // the only thing about it that can change: a tag was deleted
 		}
 	}
 	slices.Sort(fields)
@@ -190,10 +190,10 @@ func (s entryState) changedTo(now entryState) (fields []string) {
 	for _, change := range c {
 		fields = append(fields, change.Field)
 	}
-	if len(fields) == 0 && s.Fields != now.Fields { // only their order
+	if len(fields) == 0 && s.Fields != now.Fields { // only their order differs
 		fields = append(fields, "fields")
 	}
-	byID := func(tags []string) []string { return slices.Sorted(slices.Values(tags)) } // a tag may have another name
+	byID := func(tags []string) []string { return slices.Sorted(slices.Values(tags)) } // a tag may have been renamed
 	if !slices.Equal(byID(s.Tags), byID(now.Tags)) {
 		fields = append(fields, "tags")
 	}
@@ -207,7 +207,7 @@ func (s mergeState) movedMethods() bool {
 	return slices.ContainsFunc(s.Sources, func(e entryState) bool { return len(e.Methods) > 0 })
 }
 
-// unmerge makes the entries what they were. They are what the merge has made of them.
+// unmerge restores the entries as they were. They still are as the merge has left them.
 func (s *Service) unmerge(tx *db.Tx, by db.Caller, m api.Merge, state mergeState, target party, sources []party) (audit.Event, error) {
 	before := state.Target.of(target.entry)
 	event := before.event(audit.EntryUnmerged, "Undid a merge into")

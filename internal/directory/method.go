@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// maxMethods bounds how many receiving methods an entry can have that are or may become
-	// payable, and maxEnded how many of the others are kept.
+	// maxMethods bounds how many receiving methods of an entry are or may become payable, and maxEnded how many others are kept.
 	maxMethods = 50
 	maxEnded   = 100
 )
@@ -27,7 +26,7 @@ func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) 
 	return at, held, s.vault.Ready(ctx, at.workspace)
 }
 
-// maskedFor is a method in an answer: whoever may write methods and not read them sees no account number.
+// maskedFor returns a method for a response: callers who may write methods and not read them see no account number.
 func maskedFor(held access.Set, m api.ReceivingMethod) api.ReceivingMethod {
 	if !held.Has(access.ReceivingRead) && m.AccountID != "" {
 		m.AccountID = audit.Mask(m.AccountID)
@@ -35,8 +34,8 @@ func maskedFor(held access.Set, m api.ReceivingMethod) api.ReceivingMethod {
 	return m
 }
 
-// lockForMethods locks the entry whose methods are about to change: two transactions must
-// not decide at the same time which method is the default. It returns all of its methods.
+// lockForMethods locks the entry whose methods are about to change: two transactions must not decide concurrently which method is the
+// default. It returns all of its methods.
 func (s *Service) lockForMethods(tx *db.Tx, at place) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, at)
 	if err != nil {
@@ -46,8 +45,8 @@ func (s *Service) lockForMethods(tx *db.Tx, at place) (entry, []api.ReceivingMet
 	return e, methods, err
 }
 
-// methodEvent is the event of a change of a receiving method, of which one version is empty
-// if it was added or removed. The row is about the method; its changes then tell the entry.
+// methodEvent returns the event of a change of a receiving method. If it was added or removed, one version is empty. The row is about the
+// method; its changes name the entry.
 func methodEvent(action audit.Action, e entry, before, after api.ReceivingMethod, text string) audit.Event {
 	m := after
 	if m.ID == "" {
@@ -75,14 +74,13 @@ func methodEvent(action audit.Action, e entry, before, after api.ReceivingMethod
 	return event
 }
 
-// Methods lists all receiving methods of an entry, also those that wait for a second person
-// and those that are no longer paid. If account numbers are among it, the log tells so.
+// Methods lists all receiving methods of an entry, including those that wait for a second person and those that are no longer paid. If it
+// returns account numbers, the audit log records that.
 func (s *Service) Methods(ctx context.Context, by db.Caller, in EntryInput) ([]api.ReceivingMethod, error) {
 	return s.methods(ctx, by, in.ID, func(api.ReceivingMethod) bool { return true })
 }
 
-// ShowMethods is Methods for a page: account numbers are masked, except for that of the
-// receiving method that the visitor asks to see.
+// ShowMethods is Methods for a page: account numbers are masked, except for that of the receiving method that the visitor requests.
 func (s *Service) ShowMethods(ctx context.Context, by db.Caller, in ShowInput) ([]api.ReceivingMethod, error) {
 	return s.methods(ctx, by, in.ID, func(m api.ReceivingMethod) bool { return m.ID == in.Reveal })
 }
@@ -112,7 +110,7 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 	})
 }
 
-// addMethod adds a receiving method to an entry that has these. Every way to a new one ends here.
+// addMethod adds a receiving method to an entry that has these methods. Every new method is added by it.
 func (s *Service) addMethod(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, in api.ReceivingMethodCreate) (api.ReceivingMethod, audit.Event, error) {
 	if len(methods) >= maxMethods {
 		return api.ReceivingMethod{}, audit.Event{}, fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
@@ -128,8 +126,8 @@ func (s *Service) addMethod(tx *db.Tx, by db.Caller, e entry, methods []api.Rece
 	return m, event, err
 }
 
-// UpdateMethod makes a receiving method the default, or makes a successor of it that differs:
-// what a method is paid by never changes, so that the old one is paid until the new one can be.
+// UpdateMethod makes a receiving method the default, or creates a successor that differs. The account of a method never changes, so the old
+// method is paid until the new one can be.
 func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMethodInput) (api.ReceivingMethod, error) {
 	at, held, err := s.mayReceive(ctx, by, in.EntryID)
 	if err != nil {
@@ -176,8 +174,7 @@ func (s *Service) updateMethod(tx *db.Tx, by db.Caller, at place, in UpdateMetho
 	return s.succeed(tx, by, e, methods, before, after, wantsDefault)
 }
 
-// succeed makes the successor of a method. One that has not been approved never is: its
-// successor takes its place.
+// succeed creates the successor of a method. A method that was not approved yet never will be: its successor replaces it.
 func (s *Service) succeed(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, before, after api.ReceivingMethod, wantsDefault bool) (api.ReceivingMethod, audit.Event, error) {
 	after.Replaces = newestAfter(methods, before.ID)
 	for i, m := range methods {
@@ -218,9 +215,8 @@ func (s *Service) dropPending(tx *db.Tx, by db.Caller, m api.ReceivingMethod, wh
 	return setStatus(tx, m.ID, api.MethodRejected)
 }
 
-// RemoveMethod removes a receiving method. If it was the default, the oldest of the others
-// that can be paid becomes the default, if need be after a second person has approved that;
-// until then there is none.
+// RemoveMethod removes a receiving method. If it was the default, the oldest of the others that can be paid becomes the default. That may
+// need the approval of a second person; until then there is no default.
 func (s *Service) RemoveMethod(ctx context.Context, by db.Caller, in MethodInput) (api.Deleted, error) {
 	at, _, err := s.mayReceive(ctx, by, in.EntryID)
 	if err != nil {

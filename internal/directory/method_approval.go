@@ -15,27 +15,27 @@ import (
 	"bursar/internal/mail"
 )
 
-// methodKind is the name of approvals of receiving methods.
+// methodKind is the kind of approvals of receiving methods.
 const methodKind = "receiving_method"
 
 // methodChange is what an approval of a receiving method is for.
 type methodChange struct {
 	EntryLabel string              `json:"entry_label"`
-	Entry      knownBy             `json:"entry"` // what else the payee was known by when it was requested
+	Entry      knownBy             `json:"entry"` // the identity of the payee, besides its label, at the time of the request
 	Why        string              `json:"why"`   // added, changed, default, promoted, restored, merged or unmerged
 	Method     api.ReceivingMethod `json:"method"`
-	Old        api.ReceivingMethod `json:"old"` // that it replaces, empty if it replaces none
+	Old        api.ReceivingMethod `json:"old"` // the method that it replaces, empty if there is none
 	Default    bool                `json:"default"`
 	OldDefault api.ReceivingMethod `json:"old_default"`
 }
 
-// knownBy is what a payee is found by beside its label.
+// knownBy identifies a payee besides its label.
 type knownBy struct {
 	Name       string `json:"name"`
 	ExternalID string `json:"external_id"`
 }
 
-// isOf reports whether a change is for an entry as it is now.
+// isOf reports whether a change still applies to an entry in its current state.
 func (c methodChange) isOf(e entry) bool {
 	return e.Label == c.EntryLabel && c.Entry == knownBy{e.Name, e.ExternalID}
 }
@@ -55,7 +55,7 @@ func (s *Service) methodApprovals() approval.Kind {
 	}
 }
 
-// lockAbout locks the entry that an approval is about.
+// lockAbout locks the entry of an approval.
 func (s *Service) lockAbout(tx *db.Tx, a approval.Approval) (entry, error) {
 	at, err := locate(tx.Q, a.AboutID)
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, st
 	return changes, "a receiving method of " + e.Label + " (" + m.Provider + ")", err
 }
 
-// dropMethod ends a method that will not be approved. One that was payable before stays so.
+// dropMethod ends a method that will not be approved. One that was payable before stays payable.
 func (s *Service) dropMethod(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
 	var c methodChange
 	if err := a.Payload(&c); err != nil {
@@ -121,7 +121,7 @@ func (s *Service) dropMethod(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	return changes, "a receiving method of " + c.EntryLabel + " (" + c.Method.Provider + ")", nil
 }
 
-// showMethod tells old beside new.
+// showMethod returns old and new values.
 func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, error) {
 	var c methodChange
 	if err := a.Payload(&c); err != nil {
@@ -131,7 +131,7 @@ func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, er
 	return summary, fields, nil
 }
 
-// show returns old beside new, with account numbers in full or masked.
+// show returns old and new values, with account numbers in full or masked.
 func (c methodChange) show(full bool) (string, []api.ApprovalField) {
 	number := func(m api.ReceivingMethod) string {
 		if full || m.AccountID == "" {
@@ -173,7 +173,7 @@ func (c methodChange) show(full bool) (string, []api.ApprovalField) {
 	return summary, fields
 }
 
-// plain is a JSON value as people read it.
+// plain returns a JSON value as text for people.
 func plain[T ~[]byte](value T) string {
 	var text string
 	if stdjson.Unmarshal(value, &text) == nil {

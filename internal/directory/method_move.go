@@ -7,10 +7,9 @@ import (
 	"bursar/internal/db"
 )
 
-// moveMethods gives the target of a merge the receiving methods of its sources that are paid, and
-// ends what waits for approval there: it was asked for another payee. What the target is paid by
-// stays: only where it has no method, the default of the first source that has one becomes its
-// default.
+// moveMethods gives the target of a merge the payable receiving methods of its sources. It ends what waits for approval there, which was
+// requested for another payee. The default of the target stays. Only if the target has no method, the default of the first source that has
+// one becomes its default.
 func (s *Service) moveMethods(tx *db.Tx, by db.Caller, event *audit.Event, sources []party, methods []api.ReceivingMethod, target entry) error {
 	paid := len(onlyActive(methods)) > 0
 	for _, p := range sources {
@@ -31,8 +30,8 @@ func (s *Service) moveMethods(tx *db.Tx, by db.Caller, event *audit.Event, sourc
 	return nil
 }
 
-// placeMethods moves methods to another entry, where they are paid as makePayable decides. The
-// one that was the default where they come from becomes the default if that is wanted.
+// placeMethods moves methods to another entry, where makePayable decides about them. The default method of their previous entry becomes the
+// default if that is wanted.
 func (s *Service) placeMethods(tx *db.Tx, by db.Caller, to entry, moved []api.ReceivingMethod, wantsDefault bool, why string) (audit.Changes, error) {
 	for _, m := range moved {
 		if _, err := s.voidMethod(tx, by, m.ID, "it was moved to another entry"); err != nil {
@@ -62,9 +61,8 @@ func (s *Service) placeMethods(tx *db.Tx, by db.Caller, to entry, moved []api.Re
 	return noted, nil
 }
 
-// returnMethods gives an entry the methods back that it had before a merge: as they were, or where
-// two people are demanded as makePayable decides. Otherwise one person could make something payable
-// again by undoing what a colleague did.
+// returnMethods returns to an entry the methods that it had before a merge: unchanged or, if two people are demanded, as makePayable
+// decides. Otherwise one person could make a method payable again by undoing the action of a colleague.
 func (s *Service) returnMethods(tx *db.Tx, by db.Caller, event *audit.Event, was entryState, to entry) error {
 	for _, m := range was.Methods {
 		event.Changes.Add("receiving_methods", nil, m.ID+" ("+m.Provider+" "+audit.Mask(m.AccountID)+")")

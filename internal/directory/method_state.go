@@ -11,17 +11,16 @@ import (
 	"bursar/internal/fault"
 )
 
-// storedMethod is a row: what is true at a time follows from it.
+// storedMethod is a row: the state at a time follows from it.
 type storedMethod struct {
 	api.ReceivingMethod
 	sealed       []byte
-	defaultSince int64  // 0 if it was never chosen
-	was          string // the status that is stored
+	defaultSince int64  // 0 if it was never the default
+	was          string // the stored status
 }
 
-// settle works out what is true at a time, and puts a successor where what it replaces stood. A
-// method that can be paid has retired those that it replaces, and inherits that they were the
-// default. The default is the one that can be paid and was chosen last.
+// settle computes the state of methods at a time, and puts a successor at the place of what it replaces. A method that can be paid has
+// retired those that it replaces, and inherits that they were the default. The default is the method that can be paid and was chosen last.
 func settle(list []storedMethod, now int64) {
 	at := map[string]int{}
 	for i, m := range list {
@@ -65,14 +64,14 @@ func readMethod(r db.Rows) storedMethod {
 		InstitutionCode: r.Text(5), Replaces: r.Text(6), PayableAt: r.Int(7)}, sealed: bytes.Clone(r.Raw(3)), defaultSince: r.Int(8), was: r.Text(4)}
 }
 
-// loadMethods reads every method of an entry, oldest first, and works out what is true now.
+// loadMethods reads every method of an entry, oldest first, and computes the current state.
 func (s *Service) loadMethods(q db.Q, e entry) ([]storedMethod, error) {
 	list, err := db.Collect(q, readMethod, `SELECT `+methodColumns+` FROM receiving_method WHERE entry_id = $1 ORDER BY id`, stored(e.ID))
 	settle(list, s.db.Now())
 	return list, err
 }
 
-// byRoot puts a successor where what it replaces stood.
+// byRoot puts a successor at the place of what it replaces.
 func byRoot(list []storedMethod) {
 	replaces := map[string]string{}
 	for _, m := range list {
@@ -102,7 +101,7 @@ func (s *Service) withApprovals(q db.Q, e entry) ([]storedMethod, error) {
 		if m.Status != api.MethodPending || list[i].ApprovalID != "" || err != nil {
 			continue
 		}
-		if lines == nil { // it came with a file
+		if lines == nil { // it was added by a file
 			lines, err = pendingLines(q, e.ID)
 		}
 		list[i].ApprovalID = lines[m.ID]
@@ -128,7 +127,7 @@ func ended(m api.ReceivingMethod) bool {
 	return m.Status == api.MethodRetired || m.Status == api.MethodRejected
 }
 
-// onlyActive returns those of the methods that are payable or cool.
+// onlyActive returns those of the methods that are payable or cooling.
 func onlyActive(methods []api.ReceivingMethod) []api.ReceivingMethod {
 	return slices.DeleteFunc(slices.Clone(methods), func(m api.ReceivingMethod) bool { return m.Status != api.MethodActive })
 }
@@ -143,9 +142,9 @@ func onlyPayable(list []storedMethod, now int64) []storedMethod {
 	return slices.DeleteFunc(list, func(m storedMethod) bool { return !payable(m.ReceivingMethod, now) })
 }
 
-// lockedMethods is allMethods for a transaction that is about to change them. What a successor
-// has retired is stored as that first, so that it stays retired whatever becomes of the
-// successor, and what ended long ago is deleted, unless a successor needs it to know what it retires.
+// lockedMethods is allMethods for a transaction that is about to change them. It first stores the retirement of methods that a successor
+// has replaced, so that they stay retired whatever happens to the successor. Methods that ended long ago are deleted, unless a successor
+// needs them to determine what it retires.
 func (s *Service) lockedMethods(tx *db.Tx, e entry) ([]api.ReceivingMethod, error) {
 	list, err := s.loadMethods(tx.Q, e)
 	for _, m := range list {
@@ -183,7 +182,7 @@ func chained(methods []api.ReceivingMethod, after api.ReceivingMethod, id string
 	return false
 }
 
-// standIn finds a live method by its id, or by that of one that it succeeds.
+// standIn finds a live method by its id, or by the id of one that it succeeds.
 func standIn(methods []api.ReceivingMethod, id string) (api.ReceivingMethod, error) {
 	for _, m := range live(methods) {
 		if m.ID == id {
@@ -198,8 +197,7 @@ func standIn(methods []api.ReceivingMethod, id string) (api.ReceivingMethod, err
 	return api.ReceivingMethod{}, fault.Missing("receiving method")
 }
 
-// replaced returns the method that a new one takes the place of: the one before it that was not
-// rejected; an empty one if there is none.
+// replaced returns the method that a new one replaces: its latest predecessor that was not rejected; an empty one if there is none.
 func replaced(methods []api.ReceivingMethod, m api.ReceivingMethod) api.ReceivingMethod {
 	for range methods {
 		i := slices.IndexFunc(methods, func(before api.ReceivingMethod) bool { return before.ID == m.Replaces })

@@ -12,8 +12,8 @@ import (
 // number is an account number as it is stored.
 type number struct {
 	sealed []byte
-	key    []byte // by which methods with the same number are found
-	tail   []byte // and those with the same last four digits
+	key    []byte // finds methods with the same number
+	tail   []byte // finds those with the same last four digits
 }
 
 // sealNumber seals the account number of a method. The vault must be ready.
@@ -28,8 +28,8 @@ func (s *Service) sealNumber(e entry, m api.ReceivingMethod) (n number, err erro
 	return n, err
 }
 
-// openMethods opens the account numbers of methods. It may read a key from the store, so
-// call it after db.Read: readers that each wait for a second connection would wait for ever.
+// openMethods opens the account numbers of methods. It may read a key from the store, so call it after db.Read: readers that each wait for
+// a second connection would deadlock.
 func (s *Service) openMethods(e entry, sealed []storedMethod) ([]api.ReceivingMethod, error) {
 	methods := make([]api.ReceivingMethod, len(sealed))
 	for i, m := range sealed {

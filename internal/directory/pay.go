@@ -11,7 +11,7 @@ import (
 	"bursar/internal/vault"
 )
 
-// Payee is where money goes that is paid to a receiving method.
+// Payee is the destination of a payment to a receiving method.
 type Payee struct {
 	EntryID     string
 	Label       string
@@ -23,7 +23,7 @@ type Payee struct {
 	sealed    []byte
 }
 
-// Payee finds a receiving method of a workspace, which is given by its number, that can be paid now.
+// Payee finds a receiving method, in the workspace with a number, that can currently be paid.
 func (s *Service) Payee(q db.Q, workspace int64, methodID string) (p Payee, err error) {
 	var entryStatus string
 	var deleted bool

@@ -14,24 +14,22 @@ import (
 	"bursar/internal/vault"
 )
 
-// payable reports whether a method can be paid: it is active and has cooled. A successor that
-// is payable has retired what it replaces: see settle.
+// payable reports whether a method can be paid: it is active and its cooling time is over. A successor that is payable has retired what it
+// replaces: see settle.
 func payable(m api.ReceivingMethod, now int64) bool {
 	return m.Status == api.MethodActive && m.PayableAt <= now
 }
 
-// makePayable is the only way for a method to become payable, or the default: a new one, a line
-// of a file, a successor, one that is to be the default, one that is promoted because the default
-// is removed, and those of an entry that is restored, merged or taken out of a merge. If the workspace demands a second person,
-// the method waits for their approval. Otherwise it is payable at once, and the log says that
-// one person sufficed. It returns the method as it is now and what the log tells beside, which the
-// caller adds to the changes of its event.
+// makePayable is the only way for a method to become payable, or the default. That includes a new one, a line of a file, a successor, and
+// one that is to become the default. It also includes one that is promoted because the default is removed. The same goes for those of an
+// entry that is restored, merged or taken out of a merge. If the workspace demands a second person, the method waits for their approval.
+// Otherwise it is payable immediately, and the audit log records that one person sufficed. It returns the method in its new state, and
+// further changes for the audit log, which the caller adds to the changes of its event.
 //
-// A caller has made the vault ready for the workspace, locked the entry with lock, and read its
-// methods with lockedMethods after that. The method is one that insertMethod has just stored as
-// pending, or one of the entry's that can be paid already. Whoever moves a method to another entry,
-// or makes one payable that was not, stores it as pending with default_since NULL first, as
-// placeMethods does, and then calls this with a why that showMethod knows: its earlier approvals end here.
+// A caller has made the vault ready for the workspace, locked the entry with lock, and read its methods with lockedMethods after that. The
+// method is one that insertMethod has just stored as pending, or one of the entry's methods that can already be paid. A caller that moves a
+// method to another entry, or makes one payable that was not, first stores it as placeMethods does: pending, with default_since NULL. It
+// then calls makePayable with a why that showMethod knows: earlier approvals of the method end here.
 func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, m api.ReceivingMethod, wantsDefault bool, why string) (api.ReceivingMethod, audit.Changes, error) {
 	var noted audit.Changes
 	if err := access.RequireModeOfPayee(tx.Q, by.Actor, e.WorkspaceID, e.ID, true); err != nil {
@@ -87,10 +85,9 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 	return m, noted, err
 }
 
-// activate makes a method payable after the time that an approved change cools, and the
-// default if that is wanted, or if it is the first one. One that was asked for beside a default is
-// not the default because that one has been removed meanwhile, nor is one that was none where it
-// was before, because it is approved before the one that was: nobody has approved that.
+// activate makes a method payable after the cooling time of an approved change. It becomes the default if that is wanted, or if it is the
+// first one. A method requested beside a default does not become it because that default was removed meanwhile. Nor does a method that was
+// not the default of its previous entry, but is approved before the one that was. No one has approved either as the default.
 func (s *Service) activate(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange, hours int64) (api.ReceivingMethod, error) {
 	m, now := c.Method, tx.Now()
 	at := now + hours*time.Hour.Milliseconds()
@@ -127,8 +124,8 @@ func (s *Service) activate(tx *db.Tx, e entry, methods []api.ReceivingMethod, c 
 	return all[i], nil
 }
 
-// sameBefore lists the methods that were never approved, whose place a method takes with the same
-// account: nobody gets their own number approved by letting a colleague change the rest.
+// sameBefore lists the never approved methods with the same account that a method replaces. So no one gets their own number approved by
+// letting a colleague change the rest.
 func sameBefore(methods []api.ReceivingMethod, m api.ReceivingMethod) (ids []string) {
 	for range methods {
 		i := slices.IndexFunc(methods, func(before api.ReceivingMethod) bool { return before.ID == m.Replaces })
@@ -141,7 +138,7 @@ func sameBefore(methods []api.ReceivingMethod, m api.ReceivingMethod) (ids []str
 	return ids
 }
 
-// insertMethod stores a new method, which waits.
+// insertMethod stores a new, pending method.
 func (s *Service) insertMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error {
 	n, err := s.sealNumber(e, m)
 	if err == nil {
@@ -156,7 +153,7 @@ func (s *Service) insertMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error 
 	return err
 }
 
-// removeMethod deletes a method. Nothing that was the default before becomes it again by itself.
+// removeMethod deletes a method. No earlier default automatically becomes the default again.
 func removeMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error {
 	err := tx.Exec(`DELETE FROM receiving_method WHERE id = $1`, m.ID)
 	if err == nil && m.IsDefault {
@@ -165,7 +162,7 @@ func removeMethod(tx *db.Tx, e entry, m api.ReceivingMethod) error {
 	return err
 }
 
-// forgetDefault leaves an entry without a default, except for one that is approved and cools.
+// forgetDefault leaves an entry without a default, except for one that is approved and cooling.
 func forgetDefault(tx *db.Tx, e entry) error {
 	return tx.Exec(`UPDATE receiving_method SET default_since = NULL WHERE entry_id = $1 AND default_since <= $2`, stored(e.ID), tx.Now())
 }
@@ -180,7 +177,7 @@ func bump(tx *db.Tx, id string) (version int64, err error) {
 	return version, err
 }
 
-// endPending ends what waits about an entry that goes.
+// endPending ends what waits about an entry that is removed.
 func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error {
 	if _, err := s.approvals.VoidAbout(tx, by, e.ID, why); err != nil {
 		return err
@@ -194,8 +191,8 @@ func (s *Service) endPending(tx *db.Tx, by db.Caller, e entry, why string) error
 	return tx.Exec(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE entry_id = $1 AND status = 'pending'`, stored(e.ID))
 }
 
-// payAgain decides again about the methods of an entry that is restored: where two people are
-// demanded, nothing of it can be paid before the second one has approved.
+// payAgain decides again about the methods of a restored entry. If two people are demanded, none of its methods can be paid before the
+// second one has approved.
 func (s *Service) payAgain(tx *db.Tx, by db.Caller, e entry) (audit.Changes, error) {
 	all, err := s.lockedMethods(tx, e)
 	methods := live(all)
@@ -227,10 +224,10 @@ func (s *Service) payAgain(tx *db.Tx, by db.Caller, e entry) (audit.Changes, err
 	return noted, nil
 }
 
-// settleBatch is how many methods are looked for at a time.
+// settleBatch is how many methods are read at a time.
 const settleBatch = 100
 
-// Settle tells in the log that methods have cooled. They can be paid without it.
+// Settle records in the audit log that the cooling time of methods is over. They can be paid without that.
 func (s *Service) Settle(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	for {

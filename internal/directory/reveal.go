@@ -9,14 +9,13 @@ import (
 	"bursar/internal/db"
 )
 
-// revealing is used up by the row that tells that a caller was shown account numbers of an
-// entry: whoever reads the entry again within the hour leaves no other, so that reading
-// does not become writing. A caller with another API key leaves a row of their own.
+// revealing is used up by the audit row about showing a caller the account numbers of an entry. Reading the entry again within the hour
+// leaves no other row, so that reads do not become writes. A caller with another API key leaves a row of their own.
 func revealing(by db.Caller, e entry) budget.Use {
 	return budget.Kind{Name: "reveal", Burst: 1, Every: time.Hour}.Of(by.ID + " " + by.KeyID + " " + e.ID)
 }
 
-// reveal leaves the row. It is on disk before anybody sees a number.
+// reveal stores the row. It is on disk before a number is shown.
 func (s *Service) reveal(ctx context.Context, by db.Caller, e entry) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event, err := revealed(tx, by, e)
@@ -25,8 +24,7 @@ func (s *Service) reveal(ctx context.Context, by db.Caller, e entry) error {
 	return err
 }
 
-// revealed returns the event that tells that the caller is shown account numbers of an
-// entry, unless one of the last hour has told it.
+// revealed returns the event that the caller is shown account numbers of an entry, unless an event of the last hour exists.
 func revealed(tx *db.Tx, by db.Caller, e entry) (audit.Event, error) {
 	untold, err := revealing(by, e).Take(tx)
 	if err == nil && !untold {

@@ -22,8 +22,7 @@ import (
 // keepDeleted is how long a deleted entry can be restored.
 const keepDeleted = 30 * 24 * time.Hour
 
-// searchTimeout bounds a search for words that are common each but rare together, the
-// only query that no index can answer.
+// searchTimeout bounds a search for words that are each common but rare together, the only query that no index can answer.
 const searchTimeout = 5 * time.Second
 
 // Service manages directories.
@@ -35,10 +34,10 @@ type Service struct {
 	approvals *approval.Service
 	common    *entryword.Common
 	imports   *imports
-	job       *job // that the service works for, nil for none
+	job       *job // the job that this copy of the service works for; nil for none
 }
 
-// New makes the service.
+// New returns the service.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon(), imports: newImports()}
 	approvals.Register(s.methodApprovals())
@@ -77,7 +76,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 		defer cancel()
 	}
 	searching := false
-	tag := in.Tag // the closure would take the whole input to the heap
+	tag := in.Tag // the closure would move the whole input to the heap
 	err = s.db.ReadList(ctx, func(q db.Q) error {
 		page.Clear()
 		searching = len(f.words) > 0
@@ -96,12 +95,12 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 	return page, err
 }
 
-// tookTooLong says that a search has failed because its time has passed, and not because the store could not be reached.
+// tookTooLong reports whether a search has failed because its time is over, and not because the store could not be reached.
 func tookTooLong(ctx context.Context, err error) bool {
 	return err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.Is(err, db.ErrAway)
 }
 
-// scope makes an absent filter different from an empty one.
+// scope distinguishes an absent filter from an empty one.
 func scope(filter *string) string {
 	if filter == nil {
 		return ""
@@ -109,19 +108,18 @@ func scope(filter *string) string {
 	return "=" + *filter
 }
 
-// Get returns one entry in full. If account numbers are among it, the log tells so.
+// Get returns one entry in full. If it contains account numbers, the audit log records that.
 func (s *Service) Get(ctx context.Context, by db.Caller, in EntryInput) (api.Entry, error) {
 	return s.show(ctx, by, in.ID, func(api.ReceivingMethod) bool { return true })
 }
 
-// Show returns one entry for a page. Account numbers are masked, except for that of the
-// receiving method that the visitor asks to see.
+// Show returns one entry for a page. Account numbers are masked, except for that of the receiving method that the visitor requests.
 func (s *Service) Show(ctx context.Context, by db.Caller, in ShowInput) (api.Entry, error) {
 	return s.show(ctx, by, in.ID, func(m api.ReceivingMethod) bool { return m.ID == in.Reveal })
 }
 
-// show returns an entry. It masks the account numbers that are not wanted in full, and
-// leaves a row in the log before it returns one that is.
+// show returns an entry. It masks the account numbers that are not requested in full. Before it returns one in full, it stores a row in the
+// audit log.
 func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(api.ReceivingMethod) bool) (api.Entry, error) {
 	at, held, err := s.may(ctx, by, id, access.DirectoryRead)
 	if err != nil {
@@ -151,13 +149,12 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 	return answer, nil
 }
 
-// shown reads an entry, what else the caller wants of it, and methods, if any are wanted, of
-// which it masks the account numbers that are not wanted in full. It leaves a row in the log
-// before it returns one that is.
+// shown reads an entry, other data that the caller requests, and methods, if any are requested. It masks the account numbers that are not
+// requested in full. Before it returns one in full, it stores a row in the audit log.
 func (s *Service) shown(ctx context.Context, by db.Caller, at place, full func(api.ReceivingMethod) bool,
 	methods func(db.Q, entry) ([]storedMethod, error), more func(db.Q, entry) error) (e entry, list []api.ReceivingMethod, err error) {
 	var sealed []storedMethod
-	var untold bool // a number is shown that the log does not tell of yet
+	var untold bool // a shown number is not in the audit log yet
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		untold = false
 		if err := q.Snapshot(); err != nil {
@@ -202,7 +199,7 @@ func asPart(err error) error {
 	return fault.Instead(err, fault.ResourceNotFound, fault.Missing("directory entry"))
 }
 
-// asTaken explains that another entry has the external id: nothing else about an entry is unique.
+// asTaken returns the fault for an external id that another entry has: nothing else about an entry is unique.
 func asTaken(err error) error {
 	if db.IsUnique(err) {
 		return errTaken
@@ -212,9 +209,8 @@ func asTaken(err error) error {
 
 var errTaken = fault.New(fault.ExternalIDTaken, "another entry of the workspace has this external_id")
 
-// may requires a permission in the workspace of an entry. It returns where the entry is
-// and all permissions of the caller there. It runs the same query for an entry that does not exist, so that the
-// time does not tell whether it does.
+// may requires a permission in the workspace of an entry. It returns where the entry is and all permissions of the caller there. It runs
+// the same query for an entry that does not exist, so that the time does not reveal whether it does.
 func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need access.Permission) (at place, held access.Set, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		at, err = locate(q, entryID)
@@ -295,8 +291,8 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	return created, asTaken(err)
 }
 
-// Update changes what is given and leaves the rest as it is. A change of the identity of a payee may wait for approval: see
-// splitIdentity. The answer has it then, and the rest is changed.
+// Update changes the given values and leaves the rest. A change of the identity of a payee may wait for approval: see splitIdentity. In
+// that case the response contains it, and the rest is changed.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Created, error) {
 	at, held, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {

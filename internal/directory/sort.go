@@ -10,7 +10,7 @@ import (
 
 // order is the order of a list. The zero value is that of creation, newest first.
 type order struct {
-	column    string // what is compared before the id; "" is the id alone, which begins with the time of creation
+	column    string // compared before the id; "" is the id alone, which begins with the time of creation
 	ascending bool
 }
 
@@ -20,7 +20,7 @@ const (
 	byUpdated = "updated_at"
 )
 
-// order is the order of the list. At most one entry has an external id.
+// order returns the order of the list. At most one entry has an external id.
 func (in *ListInput) order() order {
 	if in.ExternalID != nil {
 		return order{}
@@ -38,11 +38,11 @@ func orderOf(sort *string) order {
 	return order{columns[name], !descending}
 }
 
-// idLength is how long the id is that ends a position in a sorted list.
+// idLength is the length of the id at the end of a position in a sorted list.
 const idLength = len("entry_") + 26
 
-// positionOf returns where a row is in a sorted list: what the list is sorted by, which is in a
-// column of the row, and the id.
+// positionOf returns the position of a row in a sorted list: the value of the sort column and the id. The value is in the given column of
+// the row.
 func (o order) positionOf(r db.Rows, column int, id []byte) []byte {
 	if o.column == byUpdated {
 		return append(strconv.AppendInt(nil, r.Int(column), 10), id...)
@@ -69,21 +69,19 @@ func (o order) bound(after string) (key any, id any, resumed bool) {
 	return key, stored(entry), true
 }
 
-// sorted is a query for the entries in an order other than the usual one. What the list is
-// sorted by follows the columns that it begins with.
+// sorted returns a query for the entries in an order other than the default. The sort column follows the given beginning.
 //
-// There is one index for each order, which begins with type and status. A list that is not
-// filtered by them is put together from the few lists that are: so no combination needs an
-// index of its own.
+// There is one index for each order, which begins with type and status. A list that is not filtered by them is merged from the few lists
+// that are. So no combination needs an index of its own.
 func (f filter) sorted(q db.Q, begin string) (*db.Statement, error) {
-	begin += `, ` + f.order.sortColumn() // what positionOf reads
+	begin += `, ` + f.order.sortColumn() // positionOf reads it
 	byTag, err := f.beginsWithTag(q)
 	if err != nil {
 		return nil, err
 	}
 	if byTag {
 		sql := db.NewStatement(begin+` FROM directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id WHERE t.tag_id = `, f.tagID)
-		// The tag implies both, but the indexes of type and status need them spelled out.
+		// The tag implies both conditions, but the indexes of type and status need them spelled out.
 		sql.Add(` AND t.live = TRUE AND e.deleted_at IS NULL AND e.workspace_number = `, f.workspace)
 		f.narrow(sql, f.kind, f.status, `t.entry_id`)
 		f.arrange(sql, `t.entry_id`)
@@ -108,7 +106,7 @@ func (f filter) sorted(q db.Q, begin string) (*db.Statement, error) {
 			sql.Add(` AND e.deleted_at IS NULL`)
 			f.narrow(sql, &kind, &status, `e.id`)
 			if f.tagID != "" {
-				// EXISTS would let PostgreSQL begin with all that have the tag, and sort them.
+				// With EXISTS, PostgreSQL would begin with all entries that have the tag, and sort them.
 				sql.Add(` AND e.id = (SELECT x.entry_id FROM directory_entry_tag x WHERE x.entry_id = e.id AND x.tag_id = `, f.tagID)
 				sql.Add(`)`)
 			}
@@ -136,8 +134,8 @@ func (o order) sortColumn() string {
 	return `e.` + o.column
 }
 
-// narrow adds the conditions about the entry itself, and where the page begins. The id of an
-// entry is in the given column, which is that of the index that is read.
+// narrow adds the conditions about the entry itself, and where the page begins. The id of an entry is in the given column, which belongs to
+// the index that is read.
 func (f filter) narrow(sql *db.Statement, kind, status *string, idColumn string) {
 	if kind != nil {
 		sql.Add(` AND e.type = `, *kind)
@@ -169,9 +167,8 @@ func (f filter) arrange(sql *db.Statement, idColumn string) {
 	sql.Add(idColumn + f.order.direction())
 }
 
-// beginsWithTag says whether the entries are read from those of the tag. They come in the order
-// of creation. For another order that is faster as long as so few have the tag that they can be
-// collected and sorted; otherwise they are soon met in the order of the list.
+// beginsWithTag reports whether the entries are read from those of the tag. They come in the order of creation. For another order that is
+// faster as long as few enough entries have the tag to be collected and sorted. Otherwise they are soon found in the order of the list.
 func (f filter) beginsWithTag(q db.Q) (bool, error) {
 	if f.tagID == "" || f.order.column == "" {
 		return f.tagID != "", nil

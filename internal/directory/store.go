@@ -13,7 +13,7 @@ import (
 // columns are those of a row, in the order in which read scans them.
 var columns = `workspace_number, type, label_sent, fields, words, created_at, updated_at, deleted_at, merged_into, ` + propertyColumns(``)
 
-// propertyColumns are the columns of the properties, in their order.
+// propertyColumns returns the columns of the properties, in their order.
 func propertyColumns(table string) string {
 	var names []string
 	for _, p := range entryfile.Properties() {
@@ -22,10 +22,10 @@ func propertyColumns(table string) string {
 	return strings.Join(names, ", ")
 }
 
-// stored is the parameter that stands for the id of an entry.
+// stored returns the query parameter for the id of an entry.
 func stored(id string) any { return db.PackID("entry", id) }
 
-// place says which entry, and in which workspace: the row itself has only the number.
+// place identifies an entry and its workspace: the row itself has only the number of the workspace.
 type place struct {
 	id, workspaceID string
 	workspace       int64 // its number
@@ -52,14 +52,12 @@ func read(q db.Q, sql string, at place, args ...any) (entry, error) {
 	return e, err
 }
 
-// find reads an entry that is not deleted, but may have been merged into another; its id is empty
-// if there is none.
+// find reads an entry that is not deleted, but may have been merged into another; its id is empty if there is none.
 func find(q db.Q, at place) (entry, error) {
 	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND (deleted_at IS NULL OR merged_into IS NOT NULL)`, at)
 }
 
-// locate returns where an entry is, deleted or not; the workspace is empty if there is
-// none.
+// locate returns where an entry is, deleted or not; the workspace is empty if there is none.
 func locate(q db.Q, id string) (place, error) {
 	at := place{id: id}
 	_, err := q.Row(`SELECT (SELECT id FROM workspace WHERE number = workspace_number), workspace_number FROM directory_entry WHERE id = $1`, stored(id)).
@@ -67,8 +65,7 @@ func locate(q db.Q, id string) (place, error) {
 	return at, err
 }
 
-// lock reads an entry that can be changed and keeps others from changing it until the end of the
-// transaction.
+// lock reads an entry that can be changed and locks it until the end of the transaction.
 func lock(tx *db.Tx, at place) (entry, error) {
 	e, err := lockAny(tx, at)
 	if err == nil {
@@ -82,8 +79,7 @@ func lockAny(tx *db.Tx, at place) (entry, error) {
 	return read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 RETURNING `+columns, at)
 }
 
-// externalAtOnce is how many external ids one statement looks for: always as many, so that there
-// is one text to prepare.
+// externalAtOnce is how many external ids one statement looks up. It is always the same number, so that there is one statement to prepare.
 const externalAtOnce = 100
 
 // withExternalIDs returns the ids of the entries that have some external ids.
@@ -116,13 +112,13 @@ func matchExternalIDs(q db.Q, selection, condition string, workspace int64, give
 	return found, nil
 }
 
-// rowValue is what the store has in a column.
+// rowValue is the value of a column in the store.
 type rowValue struct {
 	column string
 	value  any
 }
 
-// values are those of the columns that a change of the entry sets.
+// values returns the values of the columns that a change of the entry sets.
 func (e entry) values(tx *db.Tx) []rowValue {
 	all := []rowValue{
 		{"label_sent", e.labelSent}, {"fields", e.Fields.String()}, {"words", e.words}, {"email_key", db.MatchKey(api.FieldEmail, e.Fields)},
@@ -202,8 +198,7 @@ func without(words, others []string) []string {
 	return left
 }
 
-// wordsAtOnce is how many words one statement inserts. Each number of words is another
-// statement to prepare, so it is small.
+// wordsAtOnce is how many words one statement inserts. Each number of words is another statement to prepare, so it is small.
 const wordsAtOnce = 16
 
 func addWords(tx *db.Tx, e entry, words []string) error {
@@ -239,8 +234,7 @@ func hide(tx *db.Tx, e entry, at int64) error {
 	return unlist(tx, e)
 }
 
-// unhide brings back an entry that was deleted after the cutoff; its id is empty if there
-// is none.
+// unhide restores an entry that was deleted after the cutoff; its id is empty if there is none.
 func unhide(tx *db.Tx, at place, cutoff int64) (entry, error) {
 	e, err := read(tx.Q, `UPDATE directory_entry SET deleted_at = NULL, updated_at = $3
 		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 AND merged_into IS NULL RETURNING `+columns, at, cutoff, tx.Now())
@@ -250,7 +244,7 @@ func unhide(tx *db.Tx, at place, cutoff int64) (entry, error) {
 	return e, listAgain(tx, e)
 }
 
-// unlist takes an entry out of the lists that other tables make.
+// unlist removes an entry from the lists in other tables.
 func unlist(tx *db.Tx, e entry) error {
 	if err := tx.Exec(`UPDATE directory_entry_tag SET live = FALSE WHERE entry_id = $1`, stored(e.ID)); err != nil {
 		return err
@@ -258,7 +252,7 @@ func unlist(tx *db.Tx, e entry) error {
 	return dropWords(tx, e, strings.Fields(e.words))
 }
 
-// listAgain puts it into them again.
+// listAgain adds it to those lists again.
 func listAgain(tx *db.Tx, e entry) error {
 	if err := tx.Exec(`UPDATE directory_entry_tag SET live = TRUE WHERE entry_id = $1`, stored(e.ID)); err != nil {
 		return err
@@ -268,8 +262,7 @@ func listAgain(tx *db.Tx, e entry) error {
 
 // restorable lists deleted entries that can still be restored, newest first.
 func restorable(q db.Q, workspace int64, now int64, w web.Window) ([]DeletedEntry, error) {
-	// PostgreSQL would use the index of the deleted entries of all workspaces; the sum
-	// keeps it from that.
+	// PostgreSQL would use the index of the deleted entries of all workspaces; the sum prevents that.
 	return db.Collect(q, func(r db.Rows) DeletedEntry {
 		return DeletedEntry{ID: db.UnpackID("entry", r, 0), Type: r.Text(1), Label: r.Text(2), DeletedAt: r.Int(3), PurgedAt: r.Int(3) + keepDeleted.Milliseconds()}
 	}, `SELECT id, type, label, deleted_at FROM directory_entry
@@ -284,8 +277,8 @@ func deletedBefore(q db.Q, cutoff int64) ([]string, error) {
 		`SELECT id FROM directory_entry WHERE deleted_at IS NOT NULL AND merged_into IS NULL AND deleted_at <= $1 ORDER BY deleted_at LIMIT $2`, cutoff, purgeBatch)
 }
 
-// purge deletes an entry for good, and with it those that were merged into it. It returns them
-// all; the first has no id if the entry is not due.
+// purge permanently deletes an entry, and with it those that were merged into it. It returns them all; the first has no id if the entry is
+// not due.
 func purge(tx *db.Tx, id string, cutoff int64) ([]entry, error) {
 	at, err := locate(tx.Q, id)
 	if err != nil {
@@ -296,7 +289,7 @@ func purge(tx *db.Tx, id string, cutoff int64) ([]entry, error) {
 	if err != nil || e.ID == "" {
 		return gone, err
 	}
-	for i := 0; i < len(gone); i++ { // which grows
+	for i := 0; i < len(gone); i++ { // it grows
 		if err := tx.Exec(`DELETE FROM directory_merge WHERE target_id = $1`, stored(gone[i].ID)); err != nil {
 			return nil, err
 		}

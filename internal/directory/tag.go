@@ -29,7 +29,7 @@ func tagsOf(q db.Q, workspaceID, after string, take int) ([]api.Tag, error) {
 	}, `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND id > $2 ORDER BY id LIMIT $3`, workspaceID, after, take)
 }
 
-// maxTagged is the largest number of entries that TagNames takes.
+// maxTagged is the largest number of entries that TagNames accepts.
 const maxTagged = 100
 
 // TagNames returns the names of the tags of entries, by the id of the entry. Ids that are
@@ -78,7 +78,7 @@ func tagEvent(action audit.Action, workspaceID string, t api.Tag, verb string) a
 	return audit.Event{Action: action, WorkspaceID: workspaceID, ResourceID: t.ID, Description: verb + " tag " + t.Name}
 }
 
-// tagChanges returns what differs between two versions of a tag; one that is empty is none.
+// tagChanges returns what differs between two versions of a tag; an empty version means no tag.
 func tagChanges(before, after api.Tag) audit.Changes {
 	var c audit.Changes
 	c.Add("name", before.Name, after.Name)
@@ -175,7 +175,7 @@ func stillApplies(q db.Q, t api.Tag) error {
 	return err
 }
 
-// nameKey is what must be unique about the name of a tag: case does not matter.
+// nameKey returns the part of the name of a tag that must be unique: case does not matter.
 func nameKey(name string) string { return strings.ToLower(name) }
 
 func insertTag(tx *db.Tx, workspaceID string, t *api.Tag) (made bool, err error) {
@@ -201,8 +201,7 @@ func byIDOrName(text string) (sql, value string) {
 	return `SELECT id, name, applies_to FROM directory_tag WHERE workspace_id = $1 AND ` + column + ` = $2`, value
 }
 
-// findTag reads a tag and keeps others from changing it until the end of the
-// transaction.
+// findTag reads a tag and locks it until the end of the transaction.
 func findTag(tx *db.Tx, workspaceID, text string) (t api.Tag, found bool, err error) {
 	sql, value := byIDOrName(text)
 	found, err = tx.Row(tx.ForShare(sql), workspaceID, value).Scan(&t.ID, &t.Name, &t.AppliesTo)
@@ -215,8 +214,7 @@ func findTagID(q db.Q, workspaceID, text string) (id string, found bool, err err
 	return id, found, err
 }
 
-// resolveTags turns ids and names into tags. It creates a tag for a name that the
-// workspace does not have, if the caller holds the permission to, and adds it to the known ones.
+// resolveTags turns ids and names into tags. It creates a tag for a new name, if the caller may do so, and adds it to the known ones.
 func resolveTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, held access.Set) ([]api.Tag, error) {
 	var tags []api.Tag
 	for _, text := range given {
@@ -256,8 +254,7 @@ func knownTags(tx *db.Tx, workspaceID string, given []string) (map[string]api.Ta
 	return known, nil
 }
 
-// canTag says whether an entry can have a tag: one that applies to it, or one that the caller
-// may create.
+// canTag returns an error unless an entry can have a tag: one that applies to it, or one that the caller may create.
 func canTag(known map[string]api.Tag, e entry, text string, held access.Set) error {
 	t, found := known[nameKey(text)]
 	switch {
@@ -281,7 +278,7 @@ func makeTag(tx *db.Tx, workspaceID, name string) (api.Tag, error) {
 		if made, err := insertTag(tx, workspaceID, &t); err != nil || made {
 			return t, err
 		}
-		// Somebody else has just created it, and may delete it again.
+		// Another transaction has just created it, and may delete it again.
 		if t, found, err := findTag(tx, workspaceID, name); err != nil || found {
 			return t, err
 		}
@@ -298,8 +295,7 @@ func attach(tx *db.Tx, entryID string, tags []api.Tag) error {
 	return nil
 }
 
-// replaceTags gives an entry these tags and no others. It returns the names of those that it
-// removed and added.
+// replaceTags gives an entry these tags and no others. It returns the names of the removed and added ones.
 func replaceTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, held access.Set) (gone, added []string, err error) {
 	wanted, err := resolveTags(tx, known, e, given, held)
 	if err != nil {
@@ -351,8 +347,7 @@ func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]str
 		fmt.Fprintf(&places, "$%d", len(args))
 	}
 	names := map[string][]string{}
-	// If the query had the workspace, the planners would start with all tags of it and all
-	// entries that have them.
+	// If the query had the workspace, the planners would start with all its tags and all entries that have them.
 	err := q.Each(func(r db.Rows) error {
 		if r.Text(2) == workspaceID {
 			id := db.UnpackID("entry", r, 0)

@@ -9,9 +9,8 @@ import (
 	"bursar/internal/vault"
 )
 
-// lastDigits returns what finds the account numbers that end with the text of a search: nothing
-// unless it is four digits and the caller may see account numbers. There is a value for each data key
-// of the workspace.
+// lastDigits returns what finds the account numbers that end with the text of a search. It returns nothing unless the text is four digits
+// and the caller may see account numbers. There is a value for each data key of the workspace.
 func (s *Service) lastDigits(ctx context.Context, by db.Caller, workspaceID string, workspace int64, text *string) ([][]byte, error) {
 	if text == nil {
 		return nil, nil

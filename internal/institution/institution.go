@@ -1,4 +1,4 @@
-// Package institution knows the institutions that receive payments: their codes and names.
+// Package institution contains the institutions that receive payments: their codes and names.
 package institution
 
 import (
@@ -13,7 +13,7 @@ type Institution struct {
 	Name  string
 	Kind  string
 	Rails string // I for InstaPay, P for PESONet
-	// Other is the code of the same institution on other rails, if it has another there.
+	// Other is the code of the same institution on other rails, if it differs there.
 	Other string
 }
 
@@ -60,8 +60,7 @@ func Named(code string) Institution {
 // Name returns the name of the institution with a code, "" if there is none.
 func Name(code string) string { return Named(code).Name }
 
-// On returns the code that the institution with a code has on the rail of a letter, "" if it is
-// not on it.
+// On returns the code of the institution with a code on the rail of a letter, "" if that rail does not reach it.
 func On(code, rail string) string {
 	i := Named(code)
 	switch {

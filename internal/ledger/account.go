@@ -7,7 +7,7 @@ import (
 	"bursar/internal/db"
 )
 
-// AccountKind says what an account is for. See the package's documentation.
+// AccountKind is the purpose of an account. See the package's documentation.
 type AccountKind string
 
 // The kinds of accounts.
@@ -60,7 +60,7 @@ func FindAccount(q db.Q, id string) (Account, error) {
 	return oneAccount(q, `SELECT `+accountColumns+` FROM ledger_account WHERE id = $1`, id)
 }
 
-// LockAccount reads an account and keeps it as it is until the transaction ends.
+// LockAccount reads an account and locks it until the transaction ends.
 func LockAccount(tx *db.Tx, id string) (Account, error) {
 	return oneAccount(tx.Q, `UPDATE ledger_account SET version = version WHERE id = $1 RETURNING `+accountColumns, id)
 }
@@ -69,8 +69,7 @@ func LockAccount(tx *db.Tx, id string) (Account, error) {
 // the package's documentation.
 const system = "sys_"
 
-// SystemAccount returns the id of an account of the system. Post makes the account when it is first
-// needed.
+// SystemAccount returns the id of an account of the system. Post creates the account when it is first needed.
 func SystemAccount(kind AccountKind, currency, mode string) string {
 	return system + string(kind) + "_" + currency + "_" + mode
 }
@@ -78,8 +77,7 @@ func SystemAccount(kind AccountKind, currency, mode string) string {
 const insertAccount = `INSERT INTO ledger_account (` + accountColumns + `)
 	VALUES ($1, $2, $3, $4, $5, $6, 'active', 0, 0, 0, 0, 1, $7, $7) ON CONFLICT (id) DO NOTHING`
 
-// makeSystemAccount makes the account that an id of SystemAccount names. It reports whether the id
-// is one.
+// makeSystemAccount creates the account that an id of SystemAccount names. It reports whether the id is such an id.
 func makeSystemAccount(tx *db.Tx, id string) (bool, error) {
 	part := strings.Split(strings.TrimPrefix(id, system), "_")
 	if !strings.HasPrefix(id, system) || len(part) != 3 {
@@ -88,7 +86,7 @@ func makeSystemAccount(tx *db.Tx, id string) (bool, error) {
 	return true, tx.Exec(insertAccount, id, nil, part[0], part[0], part[1], part[2], tx.Now())
 }
 
-// NewAccount makes an account of a workspace, with nothing in it.
+// NewAccount creates an empty account of a workspace.
 func NewAccount(tx *db.Tx, workspaceID, name, currency, mode string) (Account, error) {
 	now := tx.Now()
 	a := Account{

@@ -16,15 +16,15 @@ import (
 
 const (
 	checkPause = time.Second      // between two steps, each of which reads verifyChunk rows
-	checkStore = time.Minute      // how often it is stored how far the check has come
+	checkStore = time.Minute      // how often the progress is stored
 	checkEvery = time.Hour        // from one beginning to the next
-	checkLease = 3 * time.Minute  // after which another node goes on
-	checkName  = "ledger_checked" // the setting that says how far it is
+	checkLease = 3 * time.Minute  // after which another node continues
+	checkName  = "ledger_checked" // the setting that contains the progress
 )
 
-// Check verifies the ledger again and again in small steps, while the server runs. One node does so
-// at a time; how far it is stands in the store, and another one goes on from there. It leaves out what
-// takes memory: whether what ended a payout was reserved for it before.
+// Check verifies the ledger repeatedly in small steps, while the server runs. One node does so at a time. Its progress is in the store, and
+// another node continues from there. One check is left out because it needs too much memory: whether the money with which a payout ended
+// was reserved for it before.
 type Check struct {
 	db     *db.DB
 	holder string
@@ -34,29 +34,29 @@ type Check struct {
 	stored string
 }
 
-// checkState is how far a check has come.
+// checkState is the progress of a check.
 type checkState struct {
 	Walker       walker `json:"walker"`
-	Accounts     bool   `json:"accounts"` // all of them were looked at
+	Accounts     bool   `json:"accounts"` // all of them were checked
 	Transaction  string `json:"transaction"`
-	Transactions bool   `json:"transactions"` // all of them were looked at
+	Transactions bool   `json:"transactions"` // all of them were checked
 	Payout       string `json:"payout"`
-	// Earlier are the transactions without a code so far, under the key that was made at Since. It is another key if the ledger was
-	// reauthenticated meanwhile; they are not compared then.
+	// Earlier are the transactions without a code so far, under the key made at Since. If the ledger was reauthenticated meanwhile, the key
+	// is another one, and they are not compared.
 	Earlier earlier `json:"earlier"`
 	Since   int64   `json:"since"`
 	Began   int64   `json:"began"`
 	Ended   bool    `json:"ended"`
 	Found   int     `json:"found"`  // mismatches
-	Before  int     `json:"before"` // those of the check before
+	Before  int     `json:"before"` // mismatches of the previous check
 	Holder  string  `json:"holder"`
 	Until   int64   `json:"until"`
 }
 
-// NewCheck makes the check of a node.
+// NewCheck returns the check of a node.
 func NewCheck(d *db.DB) *Check { return &Check{db: d, holder: rand.Text()} }
 
-// Mismatches returns how many the present check has found, or the one before, whichever are more.
+// Mismatches returns the number of mismatches found by the current check or the previous one, whichever is larger.
 func (c *Check) Mismatches() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,7 @@ func (c *Check) Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// Turn does one step, and says whether there is more to do now.
+// Turn performs one step, and reports whether another one is due immediately.
 func (c *Check) Turn(ctx context.Context, log *slog.Logger) (more bool, err error) {
 	c.mu.Lock()
 	state := c.state
@@ -122,7 +122,7 @@ func (c *Check) Turn(ctx context.Context, log *slog.Logger) (more bool, err erro
 	return !state.Ended, err
 }
 
-// step looks at some postings, some transactions or some payouts.
+// step verifies some postings, some transactions or some payouts.
 func (s *checkState) step(q db.Q, i *db.Integrity) (found []Mismatch, err error) {
 	var read int
 	switch {
@@ -163,8 +163,8 @@ func (s *checkState) step(q db.Q, i *db.Integrity) (found []Mismatch, err error)
 	return found, nil
 }
 
-// store stores how far the check has come, and takes or keeps the lease. If another node has it, or
-// has gone on, the state is what that one has stored.
+// store stores the progress of the check, and takes or renews the lease. If another node has the lease, or has continued, the state is the
+// one that node has stored.
 func (c *Check) store(ctx context.Context, state checkState) (checkState, error) {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	next, err := db.Write(ctx, c.db, by, func(tx *db.Tx) (checkState, audit.Event, error) {
@@ -174,7 +174,7 @@ func (c *Check) store(ctx context.Context, state checkState) (checkState, error)
 			return state, event, err
 		}
 		next := state
-		if text != c.stored || next.Holder != c.holder { // somebody else has stored it
+		if text != c.stored || next.Holder != c.holder { // another node has stored it
 			next = checkState{}
 			if text != "" {
 				if err := json.Unmarshal([]byte(text), &next); err != nil {

@@ -8,9 +8,9 @@ import (
 	"bursar/internal/db"
 )
 
-// Deposit puts money into an account: into pending while a bank has only announced it, and into
-// available once it is booked. A booked deposit with the reference and the amount of one that was announced
-// is that one. An account that is closed refuses with ACCOUNT_CLOSED: such money is for Suspend.
+// Deposit credits money to an account: to pending while a bank has only announced it, and to available once it is booked. A booked deposit
+// with the reference and the amount of an announced one is the same deposit. An account that is closed refuses with ACCOUNT_CLOSED: such
+// money is for Suspend.
 func Deposit(tx *db.Tx, a Account, amount int64, source, reference string, booked bool) (api.Deposit, audit.Event, error) {
 	if amount <= 0 || amount > MaxAmount {
 		return api.Deposit{}, audit.Event{}, fmt.Errorf("a deposit of %d", amount)
@@ -50,7 +50,7 @@ func bookAnnounced(tx *db.Tx, a Account, amount int64, reference string) (d api.
 		return d, err
 	}
 	d.Status, d.BookedAt = api.DepositBooked, tx.Now()
-	// Two who book it at once wait for each other here, and the second finds another one, or none.
+	// If two transactions book it concurrently, they wait for each other here. The second finds another deposit, or none.
 	booked, err := tx.Row(`UPDATE ledger_deposit SET status = $2, booked_at = $3 WHERE id = $1 AND status = 'pending' RETURNING id`, d.ID, d.Status, d.BookedAt).Scan(new(string))
 	if err != nil {
 		return d, err
@@ -82,8 +82,7 @@ func depositEvent(a Account, d api.Deposit, verb string) audit.Event {
 	return event
 }
 
-// Suspend books what a bank's statement shows and nobody can explain: money that came in, or, where
-// the amount is negative, that left. It belongs to no workspace.
+// Suspend books unexplained money that a bank's statement shows: received or, if the amount is negative, paid. It belongs to no workspace.
 func Suspend(tx *db.Tx, currency, mode string, amount int64, reference, description string) (transactionID string, err error) {
 	ids, err := Post(tx, Transaction{KindSuspend, "", reference, description, []Move{
 		{SystemAccount(Bank, currency, mode), BucketAvailable, -amount}, {SystemAccount(Suspense, currency, mode), BucketAvailable, amount},

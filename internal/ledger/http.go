@@ -14,7 +14,7 @@ const MaxAmount = 999_999_999_999_999
 
 const (
 	maxName        = 100
-	maxDescription = 140 // what fits into a bank's message
+	maxDescription = 140 // the length that fits into a bank's message
 	maxReference   = 100
 )
 
@@ -25,7 +25,7 @@ func CheckAmount(v *fault.Violations, field string, amount int64) {
 	}
 }
 
-// ListInput asks for the accounts of a workspace.
+// ListInput is a request for the accounts of a workspace.
 type ListInput struct {
 	WorkspaceID *string `query:"workspace_id"`
 	web.PageParams
@@ -34,7 +34,7 @@ type ListInput struct {
 // CreateInput describes a new account.
 type CreateInput struct{ api.AccountCreate }
 
-// Validate checks the values without looking at the database.
+// Validate checks the values without reading the database.
 func (in *CreateInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "name", in.Name, 1, maxName)
 	web.CheckOneOf(v, "mode", in.Mode, api.ModeSandbox, api.ModeLive)
@@ -45,24 +45,24 @@ type Input struct {
 	ID string `path:"id"`
 }
 
-// UpdateInput names an account and says what to change about it.
+// UpdateInput names an account and contains the changes to it.
 type UpdateInput struct {
 	ID string `path:"id"`
 	api.AccountUpdate
 }
 
-// Validate checks the values without looking at the database.
+// Validate checks the values without reading the database.
 func (in *UpdateInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "name", in.Name, 1, maxName)
 	web.CheckOneOf(v, "status", in.Status, api.AccountActive, api.AccountFrozen, api.AccountClosed)
 }
 
-// unfreezes reports whether all that changes is that the account is active.
+// unfreezes reports whether making the account active is the only change.
 func (in *UpdateInput) unfreezes() bool {
 	return in.Name == nil && in.Status != nil && *in.Status == api.AccountActive
 }
 
-// PostingsInput asks for a page of the postings of an account.
+// PostingsInput is a request for a page of the postings of an account.
 type PostingsInput struct {
 	ID        string  `path:"id"`
 	Bucket    *string `query:"bucket"`
@@ -94,10 +94,10 @@ func checkTime(v *fault.Violations, field string, text *string, absent int64) in
 	return at
 }
 
-// TransferInput moves money between two accounts of a workspace.
+// TransferInput is a request to move money between two accounts of a workspace.
 type TransferInput struct{ api.TransferCreate }
 
-// Validate checks the values without looking at the database.
+// Validate checks the values without reading the database.
 func (in *TransferInput) Validate(v *fault.Violations) {
 	CheckAmount(v, "amount_cents", in.Amount)
 	web.CheckOptionalText(v, "description", in.Description, 0, maxDescription)
@@ -106,7 +106,7 @@ func (in *TransferInput) Validate(v *fault.Violations) {
 	}
 }
 
-// DepositsInput asks for a page of the deposits of a workspace, or of one of its accounts.
+// DepositsInput is a request for a page of the deposits of a workspace, or of one of its accounts.
 type DepositsInput struct {
 	WorkspaceID *string `query:"workspace_id"`
 	AccountID   *string `query:"account_id"`

@@ -13,7 +13,7 @@ import (
 // subject is something that the audit log has rows about.
 type subject struct{ workspaceID, id string }
 
-// loggedRows returns what the audit log says about subjects, oldest first, by their ids. Refused requests are left out.
+// loggedRows returns the rows of the audit log about subjects, oldest first, by their ids. Refused requests are left out.
 func loggedRows(q db.Q, subjects []subject) (map[string][]api.AuditEntry, error) {
 	rows := map[string][]api.AuditEntry{}
 	if len(subjects) == 0 {
@@ -36,7 +36,7 @@ func loggedRows(q db.Q, subjects []subject) (map[string][]api.AuditEntry, error)
 	return rows, err
 }
 
-// loggedValue returns what the last of some rows has set a field to. It is not known if none did, or if what they said was erased.
+// loggedValue returns the last value that some rows have set a field to. It is not known if no row did, or if the values were erased.
 func loggedValue(rows []api.AuditEntry, field string) (value string, known bool) {
 	for _, row := range rows {
 		for _, change := range row.Changes {
@@ -48,7 +48,7 @@ func loggedValue(rows []api.AuditEntry, field string) (value string, known bool)
 	return value, known
 }
 
-// text is a value of an audit row without its quotes.
+// text returns a value of an audit row without its quotes.
 func text(value []byte) string {
 	if text, err := strconv.Unquote(string(value)); err == nil {
 		return text
@@ -80,8 +80,8 @@ func contradicts(rows []api.AuditEntry, what string, amount int64, account, acco
 	return ""
 }
 
-// checkLogged compares deposits and transfers among authenticated transactions with their rows in ledger_deposit and in the audit
-// log, and demands that the store has the payouts that money was reserved for.
+// checkLogged compares deposits and transfers among authenticated transactions with their rows in ledger_deposit and in the audit log. It
+// also checks that the store has the payouts for which money was reserved.
 func checkLogged(q db.Q, list []transaction, parts map[string][]posting) (found []Mismatch, err error) {
 	var subjects []subject
 	var deposits, payouts []any
@@ -148,7 +148,7 @@ func checkLogged(q db.Q, list []transaction, parts map[string][]posting) (found 
 	return found, err
 }
 
-// storedPayouts returns which of some payouts the store has.
+// storedPayouts returns which of some payouts are in the store.
 func storedPayouts(q db.Q, ids []any) (map[string]bool, error) {
 	there := make(map[string]bool, len(ids))
 	if len(ids) == 0 {
@@ -163,7 +163,7 @@ func storedPayouts(q db.Q, ids []any) (map[string]bool, error) {
 	return there, err
 }
 
-// causes are the rows of the audit log that explain the transactions of a payout, by their kinds.
+// causes returns the actions of the audit log that explain the transactions of a payout, by their kinds.
 func causes() map[Kind][]audit.Action {
 	return map[Kind][]audit.Action{
 		KindReserve:  {audit.PayoutCreated, audit.PayoutPublished, audit.PayoutApproved, audit.PayoutRetried, audit.PayoutResolved, audit.PayoutAcknowledged},
@@ -175,8 +175,8 @@ func causes() map[Kind][]audit.Action {
 	}
 }
 
-// ends counts the rows that say that a payout ended without being paid, so that its money was released. One that was resolved did
-// only if it was not completed before.
+// ends counts the rows by which a payout ended without being paid, so that its money was released. A resolution counts only if the payout
+// was not completed before.
 func ends(rows []api.AuditEntry) (n int) {
 	released := func(c api.AuditChange) bool {
 		return c.Field == "status" && text(c.Before) != api.PayoutCompleted && text(c.After) == api.PayoutFailed
@@ -190,7 +190,7 @@ func ends(rows []api.AuditEntry) (n int) {
 	return n
 }
 
-// checkLogged compares a payout with what the audit log says about it.
+// checkLogged compares a payout with its rows in the audit log.
 func (p *booked) checkLogged(rows []api.AuditEntry) (found []Mismatch) {
 	for _, kind := range []Kind{KindReserve, KindRelease, KindComplete, KindReopen, KindSettle, KindReturn} {
 		if n := logged(rows, causes()[kind]...); n < p.authenticated[kind] {

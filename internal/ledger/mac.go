@@ -9,7 +9,7 @@ import (
 	"bursar/internal/db"
 )
 
-// posting is a row of ledger_posting as far as its transaction's code covers it.
+// posting contains the columns of a ledger_posting that its transaction's code covers.
 type posting struct {
 	account         string
 	number          int64
@@ -29,7 +29,7 @@ func transactionMAC(i *db.Integrity, id, workspaceID, kind, reference string, po
 	return i.MAC("ledger transaction", fields...)
 }
 
-// earlier collects the transactions that the key has not authenticated, because they are older than the key.
+// earlier collects the transactions without a code of the key, because they are older than the key.
 type earlier struct {
 	Count  int64  `json:"count"`
 	Digest []byte `json:"digest"`
@@ -43,7 +43,7 @@ func (e *earlier) add(i *db.Integrity, codes [][]byte) {
 	}
 }
 
-// compare returns a mismatch unless these are the transactions that were there when the key was made.
+// compare returns a mismatch unless these are the transactions that existed when the key was made.
 func (e *earlier) compare(i *db.Integrity) []Mismatch {
 	if e.Count == i.Count && hmac.Equal(e.Digest, i.Digest) {
 		return nil
@@ -78,13 +78,13 @@ func HasTransactions(q db.Q) (bool, error) {
 type Holding struct {
 	AccountID string
 	Amount    int64 // reserved, and neither released nor completed
-	Paid      int64 // completed, and not come back
-	// Forged is a transaction whose code is wrong, "" if there is none. Earlier says that one is older than the key.
+	Paid      int64 // completed, and not returned
+	// Forged is a transaction whose code is wrong, "" if there is none. Earlier reports that one is older than the key.
 	Forged  string
 	Earlier bool
 }
 
-// Held returns what is reserved for payouts, by their ids, as far as the transactions are authentic.
+// Held returns what is reserved for payouts, by their ids, and whether the transactions are authentic.
 func Held(q db.Q, i *db.Integrity, payouts []any) (map[string]Holding, error) {
 	type row struct {
 		workspaceID, kind, reference string

@@ -11,13 +11,13 @@ import (
 const (
 	// outflowDays is how many days Outflow30 returns.
 	outflowDays = 30
-	// maxOutflow is how many postings to what is reserved are looked at, so that the page of a busy
-	// account stays fast. Their numbers are found first: see postingsOf. A subquery finds each
-	// transaction, because PostgreSQL would scan the whole table for a join of so many rows.
+	// maxOutflow is how many postings to the bucket reserved are read, so that the page of a busy account stays fast. Their numbers are
+	// found first: see postingsOf. A subquery finds each transaction, because PostgreSQL would scan the whole table for a join of so many
+	// rows.
 	maxOutflow = 20_000
 )
 
-// Day is what was paid out of an account on a day. More is true if there is more than was added up.
+// Day is the amount paid out of an account on a day. More is true if some payments were not added up.
 type Day struct {
 	Date   time.Time // when the day began
 	Amount int64

@@ -12,10 +12,10 @@ type booked struct {
 	id, status, account, currency, mode string
 	workspaceID                         string
 	amount                              int64
-	reserved                            bool   // false of what was recovered after a restore without its money: see internal/payout/unknown.go
+	reserved                            bool   // false for a payout that was recovered after a restore without its money: see internal/payout/unknown.go
 	last                                string // transaction
 	counts                              map[Kind]int
-	authenticated                       map[Kind]int // those that have a code of the key
+	authenticated                       map[Kind]int // those with a code of the key
 }
 
 // checkPayouts compares the next payouts with their transactions in the ledger, and returns the id of the
@@ -37,7 +37,7 @@ func checkPayouts(q db.Q, i *db.Integrity, after string) (last string, read int,
 	// would scan the whole table for a join of so many rows.
 	err = q.Each(func(r db.Rows) error {
 		p, kind := payouts[r.Text(0)], Kind(r.Text(2))
-		if p == nil || kind == KindSuspend { // which belongs to no payout, even if it names one
+		if p == nil || kind == KindSuspend { // it belongs to no payout, even if it names one
 			return nil
 		}
 		p.last = r.Text(1)
@@ -91,8 +91,8 @@ func (p *booked) mismatch(format string, args ...any) Mismatch {
 	return Mismatch{TransactionID: p.last, AccountID: p.account, Problem: "payout " + p.id + ": " + fmt.Sprintf(format, args...)}
 }
 
-// fits reports whether the ledger has the transactions that the state of the payout implies. A payout that
-// was retried has reserved its money several times, and before it was released, or completed and reopened.
+// fits reports whether the ledger has the transactions that the state of the payout implies. A payout that was retried has reserved its
+// money several times. Between these its money was released, or completed and reopened.
 func (p *booked) fits() bool {
 	var held, paid, back int
 	switch p.status {

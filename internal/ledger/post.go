@@ -20,7 +20,7 @@ const (
 	BucketPending   Bucket = "pending"
 )
 
-// Kind says what a transaction does. See the package's documentation.
+// Kind is the kind of a transaction. See the package's documentation.
 type Kind string
 
 // The kinds of transactions.
@@ -38,8 +38,7 @@ const (
 	KindSuspend  Kind = "suspend"
 )
 
-// Move is what a transaction does to a bucket of an account. Accounts of the system have
-// BucketAvailable alone.
+// Move is the change of a bucket of an account. Accounts of the system have only BucketAvailable.
 type Move struct {
 	AccountID string
 	Bucket    Bucket
@@ -49,7 +48,7 @@ type Move struct {
 // Transaction moves money: the amounts of its moves sum to zero.
 type Transaction struct {
 	Kind        Kind
-	WorkspaceID string // whose it is; "" for none
+	WorkspaceID string // the workspace it belongs to; "" for none
 	Reference   string // what it is for, such as the id of a payout
 	Description string
 	Moves       []Move
@@ -58,9 +57,9 @@ type Transaction struct {
 // maxBalance bounds what a bucket holds, as the constraints of the store do.
 const maxBalance int64 = 1_000_000_000_000_000_000
 
-// Post writes transactions, in the order given, and returns their ids. Each account is updated once,
-// in the order of ids. An account that has not enough is refused with INSUFFICIENT_FUNDS, and one that
-// is closed with ACCOUNT_CLOSED; then the caller must give the transaction of the store up.
+// Post writes transactions, in the order given, and returns their ids. Each account is updated once, in the order of ids. If an account has
+// not enough money, it returns INSUFFICIENT_FUNDS, and if one is closed, ACCOUNT_CLOSED. Then the caller must roll back the transaction of
+// the store.
 func Post(tx *db.Tx, list ...Transaction) (ids []string, err error) {
 	ids, refused, err := post(tx, "", list)
 	if err == nil && refused != "" {
@@ -69,7 +68,7 @@ func Post(tx *db.Tx, list ...Transaction) (ids []string, err error) {
 	return ids, err
 }
 
-// sums is what transactions do to an account together.
+// sums are the total changes of an account by several transactions.
 type sums struct{ available, reserved, pending, postings int64 }
 
 // bucket returns the sum of a bucket, or nil.
@@ -100,11 +99,11 @@ func net(list []Transaction) map[string]sums {
 	return all
 }
 
-// limited keeps a sum far from where 64 bits end. What it changes is refused by the constraints.
+// limited keeps a sum far from the limits of 64 bits. Sums that it changes are refused by the constraints.
 func limited(n int64) int64 { return max(-3*maxBalance, min(3*maxBalance, n)) }
 
-// post is Post for a spender who must be active, if one is given. It returns the account that
-// refuses, before any of a higher id was changed.
+// post is Post for a spender who must be active, if one is given. It returns the account that refuses. No account with a higher id was
+// changed before.
 func post(tx *db.Tx, spender string, list []Transaction) (ids []string, refused string, err error) {
 	changes := net(list)
 	accounts := make(map[string]*running, len(changes))
@@ -134,7 +133,7 @@ func post(tx *db.Tx, spender string, list []Transaction) (ids []string, refused 
 			}
 			sum = limited(sum + m.Amount)
 			*balance += m.Amount
-			if a.Kind == Customer && *balance < 0 { // only a later transaction makes up for it
+			if a.Kind == Customer && *balance < 0 { // only a later transaction compensates for it
 				return nil, "", Insufficient(a.Currency, *balance-m.Amount, -m.Amount)
 			}
 			a.number++
@@ -160,14 +159,13 @@ type running struct {
 	number  int64
 }
 
-// newRunning returns an account as it was before the changes that its row has now.
+// newRunning returns an account as it was before the given changes, which its row already has.
 func newRunning(a Account, s sums) *running {
 	return &running{Account: a, number: a.Postings - s.postings,
 		balance: sums{available: a.Available - s.available, reserved: a.Reserved - s.reserved, pending: a.Pending - s.pending}}
 }
 
-// add changes the buckets of an account, and returns it as it is then; its id is "" if the account
-// refuses.
+// add changes the buckets of an account, and returns the changed account; its id is "" if the account refuses.
 func add(tx *db.Tx, id string, s sums, spends bool) (a Account, err error) {
 	change := func() (Account, error) {
 		return oneAccount(tx.Q, `UPDATE ledger_account SET available = available + $2, reserved = reserved + $3, pending = pending + $4, postings = postings + $5,
@@ -186,7 +184,7 @@ func add(tx *db.Tx, id string, s sums, spends bool) (a Account, err error) {
 	return a, err
 }
 
-// whyRefused says why an account refuses changes.
+// whyRefused returns why an account refuses changes.
 func whyRefused(tx *db.Tx, id string, s sums) error {
 	a, err := FindAccount(tx.Q, id)
 	switch {
@@ -204,8 +202,8 @@ func whyRefused(tx *db.Tx, id string, s sums) error {
 	return Insufficient(a.Currency, a.Available, -s.available)
 }
 
-// Insufficient is the answer where an account has too little. The message has the amounts as people
-// write them, because the details have no currency.
+// Insufficient returns the fault for an account with too little money. The message has formatted amounts, because the details have no
+// currency.
 func Insufficient(currency string, available, requested int64) error {
 	return &fault.Fault{
 		Code: fault.InsufficientFunds, Message: fmt.Sprintf("the available balance is too low: %s is available, and this takes %s, so %s is missing",
@@ -214,8 +212,8 @@ func Insufficient(currency string, available, requested int64) error {
 	}
 }
 
-// notActive is the answer where an account that is frozen or closed would spend. ACCOUNT_CLOSED is
-// about payees: programs stop paying them.
+// notActive returns the fault for spending from an account that is frozen or closed. ACCOUNT_CLOSED is about payees: programs stop paying
+// them.
 func notActive(a Account) error {
 	return &fault.Fault{Code: fault.AccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
 }

@@ -8,17 +8,16 @@ import (
 	"bursar/internal/db"
 )
 
-// Want is money that somebody wants to reserve.
+// Want is a request to reserve money.
 type Want struct {
 	Reference   string // the payout
 	Amount      int64
 	Description string
 }
 
-// Reserve moves money of one account from available to reserved, for each want in the order given.
-// Those that do not fit are refused, and later ones may still fit: refused has a fault or nil for
-// each. INSUFFICIENT_FUNDS tells what was left for that want; ACCOUNT_FROZEN is for all of them, if the
-// account is frozen or closed.
+// Reserve moves money of one account from available to reserved, for each want in the order given. Wants that exceed the available money
+// are refused, and later ones may still fit. The result refused has a fault or nil for each. INSUFFICIENT_FUNDS contains the amount that
+// was left for that want. ACCOUNT_FROZEN is for all of them, if the account is frozen or closed.
 func Reserve(tx *db.Tx, a Account, wants []Want) (refused []error, err error) {
 	list := make([]Transaction, len(wants))
 	for i, w := range wants {
@@ -69,7 +68,7 @@ type Reserved struct {
 	Description string
 }
 
-// moves makes a transaction of each, from one place to another.
+// moves returns a transaction for each, from one bucket to another.
 func moves(kind Kind, list []Reserved, from, to func(r Reserved) (string, Bucket)) []Transaction {
 	all := make([]Transaction, len(list))
 	for i, r := range list {
@@ -92,26 +91,26 @@ func bank(r Reserved) (string, Bucket) {
 	return SystemAccount(Bank, r.Currency, r.Mode), BucketAvailable
 }
 
-// Ends are payouts of which something was heard. A payout may be in several lists: what is completed
-// may be settled as well, and what is settled may be returned.
+// Ends are payouts whose outcomes were reported. A payout may be in several lists: a completed one may also be settled, and a settled one
+// may be returned.
 type Ends struct {
 	Released  []Reserved // they failed, or were cancelled: their money is available again
-	Completed []Reserved // the payees have it
-	Settled   []Reserved // the bank's statement shows what was completed
-	Returned  []Reserved // the bank has sent it back; to suspense if the account is closed
-	Paid      []Reserved // people found that the payees have it, though nothing is reserved: it is reserved and completed
-	Reopened  []Reserved // people found that the payees do not have what was completed; to suspense if the account is closed
+	Completed []Reserved // the payees have the money
+	Settled   []Reserved // the bank's statement shows completed payouts
+	Returned  []Reserved // the bank has returned the money; to suspense if the account is closed
+	Paid      []Reserved // people determined that the payees have the money, though none is reserved: it is reserved and completed
+	Reopened  []Reserved // people determined that the payees do not have the completed money; to suspense if the account is closed
 }
 
-// End moves the money of payouts, all of it in one Post: with one for each list, two that have the same
-// accounts in different lists would wait for each other.
+// End moves the money of payouts, all of it in one Post. With one Post for each list, two calls that have the same accounts in different
+// lists would wait for each other.
 func End(tx *db.Tx, e Ends) error {
 	closed := map[string]bool{}
 	for _, r := range slices.Concat(e.Returned, e.Reopened) {
 		if _, known := closed[r.AccountID]; known {
 			continue
 		}
-		a, err := FindAccount(tx.Q, r.AccountID) // what is closed stays closed
+		a, err := FindAccount(tx.Q, r.AccountID) // a closed account stays closed
 		if err != nil {
 			return err
 		}
@@ -138,14 +137,14 @@ func End(tx *db.Tx, e Ends) error {
 	return err
 }
 
-// Release gives reserved money back: the payouts failed, or were cancelled.
+// Release makes reserved money available again: the payouts failed, or were cancelled.
 func Release(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Released: list}) }
 
-// Complete takes reserved money out of its accounts: the payees have it.
+// Complete moves reserved money out of its accounts: the payees have it.
 func Complete(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Completed: list}) }
 
-// Settle says that the bank's statement shows payouts that were completed.
+// Settle records that the bank's statement shows completed payouts.
 func Settle(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Settled: list}) }
 
-// Return puts money back that the bank has returned after its payout was completed and settled.
+// Return credits money that the bank has returned after its payout was completed and settled.
 func Return(tx *db.Tx, list []Reserved) error { return End(tx, Ends{Returned: list}) }

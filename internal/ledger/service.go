@@ -17,16 +17,15 @@ import (
 	"bursar/internal/web"
 )
 
-// Config is what the rails of a server allow.
+// Config contains what the rails of a server allow.
 type Config struct {
 	LiveAllowed bool     // some rail moves real money
 	Currencies  []string // of the rails; the first one is for accounts that name none
-	// Guard refuses a transfer, in its transaction, that would bring money under weaker rules. Nil
-	// refuses none.
+	// Guard refuses a transfer, in its transaction, that would bring money under weaker rules. Nil refuses none.
 	Guard func(tx *db.Tx, by db.Caller, from, to Account, amount int64) error
 }
 
-// Service keeps accounts.
+// Service manages accounts.
 type Service struct {
 	db        *db.DB
 	vault     *vault.Vault
@@ -36,7 +35,7 @@ type Service struct {
 	config    Config
 }
 
-// New makes the service, and registers its kind of approvals.
+// New returns the service, and registers its kind of approvals.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, config Config) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, config: config}
 	approvals.Register(unfreezeApproval())
@@ -66,7 +65,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 		}, "accounts", workspaceID, access.ModeOf(by.Actor))
 }
 
-// Create opens an account with nothing in it.
+// Create opens an empty account.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Made[api.Account], error) {
 	var none web.Made[api.Account]
 	workspaceID, err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
@@ -102,12 +101,11 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 	})
 }
 
-// maxAccounts bounds the accounts of a workspace, since lists and choices show all of them. Accounts are
-// never deleted, so closed ones count.
+// maxAccounts bounds the accounts of a workspace, since lists and choices show all of them. Accounts are never deleted, so closed ones
+// count, too.
 const maxAccounts = 1000
 
-// roomForAccount returns a fault if a workspace has as many accounts as it can have. Those who open one at
-// the same time take turns.
+// roomForAccount returns a fault if a workspace has the greatest number of accounts. Concurrent calls are serialized.
 func roomForAccount(tx *db.Tx, workspaceID string) error {
 	if _, err := tx.Row(`UPDATE workspace SET member_version = member_version WHERE id = $1 RETURNING id`, workspaceID).Scan(new(string)); err != nil {
 		return err
@@ -120,12 +118,12 @@ func roomForAccount(tx *db.Tx, workspaceID string) error {
 	return err
 }
 
-// HasLive reports whether live accounts have had money: then there is an account of the system beside them.
+// HasLive reports whether live accounts have had money: then there is also an account of the system.
 func HasLive(q db.Q) (bool, error) {
 	return q.Row(`SELECT id FROM ledger_account WHERE workspace_id IS NULL AND mode = 'live' LIMIT 1`).Scan(new(string))
 }
 
-// Created is the audit event of a new account.
+// Created returns the audit event of a new account.
 func Created(a Account) audit.Event {
 	event := audit.Event{Action: audit.LedgerAccountCreated, WorkspaceID: a.WorkspaceID, ResourceID: a.ID, Description: "Opened account " + a.Name}
 	event.Changes.Add("name", nil, a.Name)
@@ -170,9 +168,9 @@ func (s *Service) Balances(ctx context.Context, by db.Caller, in Input) (api.Acc
 	}, nil
 }
 
-// Update renames an account, freezes it, makes it active again, or closes it permanently. To make a live account active again
-// takes a second person where there is one; whatever else was to change waits with it. That is also requested by who may create
-// payouts and does not change accounts.
+// Update renames an account, freezes it, makes it active again, or closes it permanently. Making a live account active again takes a second
+// person where there is one; other changes in the same request wait with it. A caller who may create payouts, but not change accounts, may
+// also request that.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Account, error) {
 	need := access.AccountsWrite
 	a, err := s.enter(ctx, by, in.ID, need)
@@ -187,7 +185,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		return api.Account{}, err
 	}
 	number := int64(0)
-	if a.Mode == api.ModeLive && in.Status != nil { // which may take an approval
+	if a.Mode == api.ModeLive && in.Status != nil { // it may need an approval
 		if number, err = s.authority.Enter(ctx, by.Actor, a.WorkspaceID, need); err == nil {
 			err = s.vault.Ready(ctx, number)
 		}
@@ -249,7 +247,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	return out.Result()
 }
 
-// changed is the audit event of an account that was changed.
+// changed returns the audit event of a changed account.
 func changed(before, after Account) audit.Event {
 	event := audit.Event{Action: audit.LedgerAccountUpdated, WorkspaceID: after.WorkspaceID, ResourceID: after.ID, Description: "Renamed account " + before.Name}
 	if before.Status != after.Status {
@@ -267,9 +265,9 @@ func changed(before, after Account) audit.Event {
 	return event
 }
 
-// Transfer moves money between two accounts of a workspace. It takes whoever sets the rules of
-// accounts, and not only whoever makes payouts: the money comes under the rules of the other account,
-// which must guard it as much.
+// Transfer moves money between two accounts of a workspace. The permission to create payouts is not enough, because the rules of the other
+// account then apply to the money. So the caller must also be allowed to change accounts. The rules of the other account must be at least
+// as strict.
 func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) (web.Made[api.Transfer], error) {
 	var none web.Made[api.Transfer]
 	source, err := s.enter(ctx, by, in.SourceAccountID, access.AccountsWrite)
@@ -326,7 +324,7 @@ func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) 
 	})
 }
 
-// whyNotSpent says why an account does not pay an amount.
+// whyNotSpent returns why an account does not pay an amount.
 func whyNotSpent(tx *db.Tx, id string, amount int64) error {
 	a, err := FindAccount(tx.Q, id)
 	if err == nil && a.Status != api.AccountActive {
@@ -335,7 +333,7 @@ func whyNotSpent(tx *db.Tx, id string, amount int64) error {
 	return cmp.Or(err, Insufficient(a.Currency, a.Available, amount))
 }
 
-// Postings returns a page of what happened to an account, newest first.
+// Postings returns a page of the postings of an account, newest first.
 func (s *Service) Postings(ctx context.Context, by db.Caller, in PostingsInput) (web.Page[api.Posting], error) {
 	a, err := s.enter(ctx, by, in.ID, access.AccountsRead)
 	if err != nil {
@@ -356,7 +354,7 @@ func (s *Service) Postings(ctx context.Context, by db.Caller, in PostingsInput) 
 	return web.NewPage(window, rows, position), nil
 }
 
-// given is a filter as a part of what a cursor is bound to.
+// given returns a filter as a part of what a cursor is bound to.
 func given(filter *string) string {
 	if filter == nil {
 		return ""
@@ -364,7 +362,7 @@ func given(filter *string) string {
 	return "=" + *filter
 }
 
-// Deposits returns a page of what came into a workspace, or into one of its accounts, newest first.
+// Deposits returns a page of the deposits to a workspace, or to one of its accounts, newest first.
 func (s *Service) Deposits(ctx context.Context, by db.Caller, in DepositsInput) (web.Page[api.Deposit], error) {
 	workspaceID, err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
 	if err == nil {

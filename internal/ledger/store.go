@@ -17,21 +17,21 @@ func accountsOf(q db.Q, workspaceID, mode, after string, take int) ([]api.Accoun
 			WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3) ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
 }
 
-// saveAccount stores name and status of an account that is locked, and returns it as it is then.
+// saveAccount stores name and status of a locked account, and returns the stored account.
 func saveAccount(tx *db.Tx, a Account) (Account, error) {
 	return oneAccount(tx.Q, `UPDATE ledger_account SET name = $2, status = $3, version = version + 1,
 			updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at END
 		WHERE id = $1 RETURNING `+accountColumns, a.ID, a.Name, a.Status, tx.Now())
 }
 
-// position is where a posting stands in the list of its account.
+// position returns the place of a posting in the list of its account.
 func position(p api.Posting) string { return strconv.FormatInt(p.Number, 10) }
 
 // postingsOf reads a page of the postings of an account, newest first.
 func postingsOf(q db.Q, a Account, in PostingsInput, w web.Window) (rows []api.Posting, err error) {
 	from, below := int64(0), int64(math.MaxInt64)
 	if w.After != string(web.Descending) {
-		below, _ = strconv.ParseInt(w.After, 10, 64) // a cursor that was made here
+		below, _ = strconv.ParseInt(w.After, 10, 64) // the cursor was made by this server
 	}
 	if in.Since != nil {
 		if from, err = firstSince(q, a, in.since); err != nil {
@@ -52,8 +52,8 @@ func postingsOf(q db.Q, a Account, in PostingsInput, w web.Window) (rows []api.P
 	}
 	var sql *db.Statement
 	if in.Bucket != nil && *in.Bucket != api.BucketAvailable {
-		// An account that only receives has few of these among many. SQLite takes the index that finds
-		// them only where it has all that is asked for, so the numbers are found first.
+		// An account that only receives has few of these among many. SQLite uses the index that finds them only if it contains all selected
+		// columns, so the numbers are found first.
 		sql = db.NewStatement(postingColumns+` FROM (SELECT account_id, number FROM ledger_posting WHERE bucket <> 'available' AND bucket = `, *in.Bucket)
 		sql.Add(` AND account_id = `, a.ID)
 		sql.Add(` AND number < `, below)
@@ -65,8 +65,8 @@ func postingsOf(q db.Q, a Account, in PostingsInput, w web.Window) (rows []api.P
 		sql = db.NewStatement(postingColumns+` FROM ledger_posting p JOIN ledger_transaction t ON t.id = p.transaction_id WHERE p.account_id = `, a.ID)
 		sql.Add(` AND p.number < `, below)
 		if from > 0 {
-			// Only where it is asked for: PostgreSQL expects few rows between two bounds that it does not
-			// know, and so would plan the first page of a long statement anew each time.
+			// Only if requested: PostgreSQL expects few rows between two unknown bounds, and so would plan the first page of a long
+			// statement again each time.
 			sql.Add(` AND p.number >= `, from)
 		}
 		if in.Bucket != nil {
@@ -93,12 +93,11 @@ func readPosting(a Account, r db.Rows) api.Posting {
 	return p
 }
 
-// maxOfReference is how many transactions of a payout, transfer or deposit are looked at. It has few.
+// maxOfReference is how many transactions of a payout, transfer or deposit are read. It has few.
 const maxOfReference = 1000
 
-// postingsFor returns the postings of an account for a reference, newest first. It goes from the
-// transactions to their few postings and leaves out those of other accounts: a statement that names the
-// account is an invitation to read all of it.
+// postingsFor returns the postings of an account for a reference, newest first. It goes from the transactions to their few postings and
+// leaves out those of other accounts. With the account in the statement, the database might read all of its postings.
 func postingsFor(q db.Q, a Account, reference string, wanted func(api.Posting) bool, limit int) (rows []api.Posting, err error) {
 	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
 		`SELECT id FROM ledger_transaction WHERE reference = $1 ORDER BY id DESC LIMIT $2`, reference, maxOfReference)
@@ -120,8 +119,8 @@ func postingsFor(q db.Q, a Account, reference string, wanted func(api.Posting) b
 	return rows[:min(len(rows), limit)], nil
 }
 
-// firstSince returns the number of the first posting of an account at or after a time, or the next
-// one if there is none. Numbers and times grow together, so halving finds it without an index.
+// firstSince returns the number of the first posting of an account at or after a time, or the next number if there is none. Numbers and
+// times grow together, so a binary search finds it without an index.
 func firstSince(q db.Q, a Account, at int64) (int64, error) {
 	low, high := int64(1), a.Postings+1
 	for low < high {
@@ -136,7 +135,7 @@ func firstSince(q db.Q, a Account, at int64) (int64, error) {
 			high = middle
 		}
 	}
-	if low > a.Postings { // there may be newer ones by now
+	if low > a.Postings { // there may be newer ones meanwhile
 		return math.MaxInt64, nil
 	}
 	return low, nil

@@ -10,7 +10,7 @@ import (
 	"bursar/internal/mail"
 )
 
-// unfreezeKind is the name of approvals to make a frozen live account active again.
+// unfreezeKind is the kind of approvals to make a frozen live account active again.
 const unfreezeKind = "account_unfreeze"
 
 // unfreezing is what such an approval is for.
@@ -19,9 +19,8 @@ type unfreezing struct {
 	After  string `json:"after"`
 }
 
-// askToUnfreeze returns the approval that a change of a frozen account waits for, or "" if one person suffices. The account is
-// locked. A request for another change takes the place of one that waits, and so does the same one of another person if no one can
-// approve that which waits.
+// askToUnfreeze returns the approval that a change of a frozen account waits for, or "" if one person suffices. The account is locked. A
+// request for another change replaces one that waits. So does the same request by another person, if no one can approve the one that waits.
 func (s *Service) askToUnfreeze(tx *db.Tx, by db.Caller, number int64, before, after Account, event audit.Event) (waits string, _ audit.Event, err error) {
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, before.WorkspaceID)
 	if err != nil {

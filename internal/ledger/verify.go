@@ -9,7 +9,7 @@ import (
 	"bursar/internal/db"
 )
 
-// Mismatch is where the ledger contradicts itself.
+// Mismatch is a contradiction within the ledger.
 type Mismatch struct {
 	TransactionID string `json:"transaction_id,omitzero"`
 	AccountID     string `json:"account_id,omitzero"`
@@ -34,13 +34,13 @@ func (m Mismatch) String() string {
 	return text[:len(text)-2] + ": " + m.Problem
 }
 
-// Report is what a verification has found. It stops after maxMismatches.
+// Report is the result of a verification. The verification stops after maxMismatches.
 type Report struct {
 	Accounts     int64 `json:"accounts"`
 	Postings     int64 `json:"postings"`
 	Transactions int64 `json:"transactions"`
 	Payouts      int64 `json:"payouts"`
-	// Authenticated says that the codes of transactions were checked, for which the key is needed.
+	// Authenticated reports whether the codes of transactions were checked, which needs the key.
 	Authenticated bool       `json:"authenticated"`
 	Mismatches    []Mismatch `json:"mismatches"`
 }
@@ -50,15 +50,18 @@ const (
 	verifyChunk   = 1000 // rows of one query
 )
 
-// Verify recomputes the whole ledger: that the postings of each account are numbered without gaps,
-// that each running balance follows from the one before, that no bucket was ever on the wrong side,
-// that no payout ended more than was reserved for it, that the buckets of each account are those of its last
-// postings, that each transaction sums to zero in one currency and mode, and that the books have of each payout
-// what its state says.
+// Verify recomputes the whole ledger and checks that
 //
-// All of it is read in one snapshot or, online, account by account and some transactions or payouts at a time, so
-// that a busy store need not keep what it was for long. progress is told how many postings were looked
-// at, of how many; each is looked at twice.
+//   - the postings of each account are numbered without gaps,
+//   - each running balance follows from the one before,
+//   - no bucket was ever on the wrong side,
+//   - no payout ended with more than was reserved for it,
+//   - the buckets of each account are those of its last postings,
+//   - each transaction sums to zero in one currency and mode, and
+//   - the transactions of each payout agree with its state.
+//
+// All of it is read in one snapshot. With online it is read in parts: account by account, and some transactions or payouts at a time. So a
+// busy store need not keep old versions for long. progress receives how many postings were read, and of how many; each is read twice.
 func Verify(ctx context.Context, d *db.DB, online bool, progress func(done, total int64)) (Report, error) {
 	v := &verification{db: d, ctx: ctx, progress: progress, report: Report{Mismatches: []Mismatch{}}}
 	v.read = func(fn func(q db.Q) error) error {
@@ -125,7 +128,7 @@ func (v *verification) all() error {
 	return err
 }
 
-// accounts verifies each account, in a snapshot of its own if there is not one of all.
+// accounts verifies each account, in a snapshot of its own unless there is one of the whole ledger.
 func (v *verification) accounts() error {
 	for walk := (walker{}); ; {
 		err := v.read(func(q db.Q) error {
@@ -205,19 +208,19 @@ func (v *verification) payouts() error {
 	}
 }
 
-// walker goes through the postings of accounts. It can be stored, and go on later.
+// walker steps through the postings of accounts. It can be stored and continued later.
 type walker struct {
 	Account   string `json:"account"`
-	Number    int64  `json:"number"` // of the last posting that was looked at
+	Number    int64  `json:"number"` // of the last posting that was read
 	At        int64  `json:"at"`
 	Available int64  `json:"available"`
 	Reserved  int64  `json:"reserved"`
 	Pending   int64  `json:"pending"`
 
-	open map[string]int64 // what is reserved, by payout; nil if that is not looked at
+	open map[string]int64 // what is reserved, by payout; nil if that is not checked
 }
 
-// begin goes to the next account, if there is one.
+// begin moves to the next account, if there is one.
 func (w *walker) begin(q db.Q) (found bool, err error) {
 	next := walker{}
 	found, err = q.Row(`SELECT id FROM ledger_account WHERE id > $1 ORDER BY id LIMIT 1`, w.Account).Scan(&next.Account)
@@ -227,8 +230,8 @@ func (w *walker) begin(q db.Q) (found bool, err error) {
 	return found, err
 }
 
-// step looks at the next postings of the account. Where there are no more than were read, it compares
-// the account with them, in the snapshot that the caller has.
+// step verifies the next postings of the account. If there are no more after them, it compares the account with them, in the caller's
+// snapshot.
 func (w *walker) step(q db.Q) (rows int, found []Mismatch, err error) {
 	a, err := FindAccount(q, w.Account)
 	if err != nil {
@@ -256,7 +259,7 @@ func (w *walker) step(q db.Q) (rows int, found []Mismatch, err error) {
 			if *running+amount != stored {
 				wrong("%s was %d and changed by %d, but the balance is %d", bucket, *running, amount, stored)
 			}
-			*running = stored // so that one wrong posting is told of once
+			*running = stored // so that one wrong posting is reported once
 			if !a.sided(bucket, stored) {
 				wrong("%s of a %s account is %d", bucket, a.Kind, stored)
 			}
@@ -282,7 +285,7 @@ func (w *walker) step(q db.Q) (rows int, found []Mismatch, err error) {
 	return rows, found, err
 }
 
-// sided says whether a balance is on the side that the kind of the account allows.
+// sided reports whether a balance is on the side that the kind of the account allows.
 func (a Account) sided(b Bucket, balance int64) bool {
 	switch {
 	case b != BucketAvailable:
@@ -293,7 +296,7 @@ func (a Account) sided(b Bucket, balance int64) bool {
 	return balance >= 0
 }
 
-// compare says where an account is not what its postings make of it.
+// compare returns where an account differs from its postings.
 func (w *walker) compare(a Account) (found []Mismatch) {
 	for _, one := range []struct {
 		what           string
@@ -314,12 +317,12 @@ func (w *walker) compare(a Account) (found []Mismatch) {
 	return found
 }
 
-// checked is what checkTransactions has found.
+// checked is the result of checkTransactions.
 type checked struct {
 	last           string // transaction
 	read, postings int
 	found          []Mismatch
-	earlier        [][]byte // codes that the key gives to transactions which it has not authenticated
+	earlier        [][]byte // codes that the key computes for transactions that it has not authenticated
 }
 
 // transaction is a row of ledger_transaction.
@@ -328,8 +331,8 @@ type transaction struct {
 	mac                              []byte
 }
 
-// checkTransactions looks at the next transactions. Without a key their codes are not checked, nor are they compared with the
-// audit log.
+// checkTransactions verifies the next transactions. Without a key their codes are not checked, and they are not compared with the audit
+// log.
 func checkTransactions(q db.Q, i *db.Integrity, after string) (c checked, err error) {
 	c.last = after
 	list, err := db.Collect(q, func(r db.Rows) transaction {

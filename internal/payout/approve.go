@@ -73,8 +73,8 @@ func (s *Service) subject(tx *db.Tx, a approval.Approval) ([]*draft, error) {
 	return list, nil
 }
 
-// apply reserves the money of what was approved, and lets it be sent. Whoever gives the last vote
-// hears if that cannot be done; then nothing changes.
+// apply reserves the money of approved payouts and makes them ready to send. If that fails, the last approver gets the error, and nothing
+// changes.
 func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, of string, err error) {
 	var shown terms
 	if err := a.Payload(&shown); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 	return changes, shown.words(), nil
 }
 
-// named says which payout of a batch a fault is about.
+// named adds to a fault the id of the payout of a batch that it is about.
 func named(a approval.Approval, d *draft, err error) error {
 	var f *fault.Fault
 	if a.Kind != KindBatch || !errors.As(err, &f) {
@@ -138,7 +138,7 @@ func named(a approval.Approval, d *draft, err error) error {
 	return &about
 }
 
-// ofAll says how much is asked for by a group of which the money for one does not suffice.
+// ofAll replaces a fault about the money for one payout of a group by one with the total of the group.
 func ofAll(err error, a ledger.Account, total int64) error {
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != fault.InsufficientFunds {
@@ -147,8 +147,8 @@ func ofAll(err error, a ledger.Account, total int64) error {
 	return ledger.Insufficient(a.Currency, a.Available, total)
 }
 
-// stillPayable returns a fault if a payout that was checked when it was published cannot be paid any
-// more. A rail or a bank that is down is not among it: the payout waits for those.
+// stillPayable returns a fault if a payout that was checked when it was published can no longer be paid. A rail or a bank that is down is
+// no fault: the payout waits for it.
 func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 	if err := notContradicted(d.Payout); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 	return s.reportedClosed(tx.Q, d.Payout)
 }
 
-// drop cancels what will not be approved.
+// drop cancels payouts whose approval was not given.
 func (s *Service) drop(tx *db.Tx, a approval.Approval) (changes audit.Changes, of string, err error) {
 	var shown terms
 	if err := a.Payload(&shown); err != nil {
@@ -206,7 +206,7 @@ func (s *Service) drop(tx *db.Tx, a approval.Approval) (changes audit.Changes, o
 	return changes, shown.words(), err
 }
 
-// parts returns the rows of the payouts of a batch that is decided.
+// parts returns the audit rows of the payouts of a decided batch.
 func (s *Service) parts(actions map[string]audit.Action) func(*db.Tx, approval.Approval, string) ([]audit.Event, error) {
 	return func(tx *db.Tx, a approval.Approval, state string) (rows []audit.Event, err error) {
 		all, err := s.subject(tx, a)
@@ -219,7 +219,7 @@ func (s *Service) parts(actions map[string]audit.Action) func(*db.Tx, approval.A
 	}
 }
 
-// words say what an approval is for.
+// words describes what an approval is for.
 func (t terms) words() string {
 	if t.Payee == "" {
 		return fmt.Sprintf("a batch of %s from %s, payouts: %d", api.FormatAmount(t.Total, t.Currency), t.AccountName, t.Payouts)
@@ -227,8 +227,8 @@ func (t terms) words() string {
 	return fmt.Sprintf("a payout of %s to %s (%s, %s) from %s", api.FormatAmount(t.Total, t.Currency), t.Payee, institution.Name(t.Institution), audit.Mask(t.Number), t.AccountName)
 }
 
-// show tells what an approval is for. The account number stays masked: whoever approves reads it in
-// full with the payout, which the log tells.
+// show returns the text and the fields of an approval. The account number stays masked: approvers read it in full with the payout, which
+// the audit log records.
 func show(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
 	var t terms
 	if err := a.Payload(&t); err != nil {
@@ -257,8 +257,7 @@ func show(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
 	return "Pay" + t.words()[len("a payout of"):], fields, nil
 }
 
-// Approve allows what the approval of a payout shows: the payout, or the whole batch that it is part
-// of. It is the same as approving the approval itself.
+// Approve approves a payout, or the whole batch that it is part of. It is equivalent to approving the approval itself.
 func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (api.Payout, error) {
 	p, err := s.waiting(ctx, by, in.ID, "approved")
 	if err != nil {
@@ -269,7 +268,7 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 		approval.ApproveInput{ID: p.ApprovalID, ApprovalApprove: api.ApprovalApprove{Digest: in.Digest, Verification: in.Verification}}, s.as(p.ID))
 }
 
-// Reject refuses a payout that somebody asked for, or the whole batch that it is part of.
+// Reject rejects a payout that waits for approval, or the whole batch that it is part of.
 func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api.Payout, error) {
 	p, err := s.waiting(ctx, by, in.ID, "rejected")
 	if err != nil {
@@ -287,7 +286,7 @@ func (s *Service) waiting(ctx context.Context, by db.Caller, id, step string) (P
 	return p, err
 }
 
-// as answers with the payout.
+// as returns the payout as the response to a decision.
 func (s *Service) as(id string) approval.As[api.Payout] {
 	return func(tx *db.Tx, _ api.Approval) (api.Payout, error) {
 		p, err := find(tx.Q, id)

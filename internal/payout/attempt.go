@@ -20,7 +20,7 @@ const sending rail.State = "sending"
 // Contradicted marks a payout whose answers from its rail conflict, or whose bank booking differs from what was to be paid.
 const Contradicted = "contradicted"
 
-// firstAsk and lastAsk bound how long it takes until a rail is asked again. Both are milliseconds.
+// firstAsk and lastAsk bound the delay before a rail is asked again, in milliseconds.
 const firstAsk, lastAsk = 2 * 1000, 5 * 60 * 1000
 
 // attempt is one sending of a payout.
@@ -38,21 +38,21 @@ type attempt struct {
 	claimedAt  int64 // when the newest submission was claimed
 	answeredAt int64
 	submission int64
-	accepted   int64  // the lowest submission that the rail has acknowledged; 0: none, unidentified: it did not say which
+	accepted   int64  // the lowest submission that the rail has acknowledged; 0: none, unidentified: one without a known number
 	settledAt  int64  // when a statement of the bank has shown it; 0 before
-	settledAs  string // the names of the movement there, one in a line
-	resolved   string // what people have found out about the newest submission
-	notPaid    int64  // the highest submission that people have found not to be paid; 0: none
+	settledAs  string // the names of the movement there, one per line
+	resolved   string // what people have determined about the newest submission
+	notPaid    int64  // the highest submission that people have determined not to be paid; 0: none
 
 	payout *Payout
-	stored rail.State // what the row has
-	was    standing   // what the row means
+	stored rail.State // the state in the row
+	was    standing   // what the row implies
 }
 
-// unidentified is an acknowledged submission whose number is not known: the rail has called a later one a duplicate.
+// unidentified is an acknowledged submission whose number is unknown: the rail has called a later one a duplicate.
 const unidentified = -1
 
-// open says that the attempt has not ended.
+// open reports whether the attempt has not ended.
 func (a *attempt) open() bool { return isOpen(a.state) }
 
 func isOpen(state rail.State) bool {
@@ -66,39 +66,38 @@ func (a *attempt) acknowledge(submission int64) {
 	}
 }
 
-// change collects what answers of rails do to attempts, payouts and the ledger. Its methods decide
-// and touch no store.
+// change collects the effects of rail answers on attempts, payouts and the ledger. Its methods decide and do not access the store.
 type change struct {
 	now   int64
 	rails schedule
 
-	attempts map[string]*attempt // those that are changed, by id
+	attempts map[string]*attempt // the changed ones, by id
 	payouts  map[string]*Payout
-	was      map[string]string // the states that the rows of payouts have
-	marked   map[string]bool   // payouts that needed attention before, which people may be about to resolve
+	was      map[string]string // the states in the rows of payouts
+	marked   map[string]bool   // payouts that needed attention before, and that people may be about to resolve
 
 	complete, settle, giveBack []ledger.Reserved
 	release, pay, reopen       []*Payout
 	notInLedger                map[string]string // how the ledger contradicts the rows of payouts: their money is not moved
-	unheld                     []*Payout         // that were held and are no longer
-	forged                     []ledger.Reserved // released instead of what the row of a payout says
+	unheld                     []*Payout         // payouts whose hold has ended
+	forged                     []ledger.Reserved // released instead of the amount in the row of a payout
 	events                     []audit.Event
-	floatShort                 []*attempt // rejected because our own account with the bank is
+	floatShort                 []*attempt // rejected because our own account with the bank is short
 	contradicted               []*attempt
 }
 
-// schedule is what the rails of payouts say about time.
+// schedule contains the times of the rails of payouts.
 type schedule interface {
 	next(p *Payout) int64                 // when a payout that is ready now is sent
-	answerBy(p *Payout, sent int64) int64 // when the outcome of one that was sent at a time has to be known
+	answerBy(p *Payout, sent int64) int64 // when the outcome of a payout sent at a given time must be known
 }
 
 func newChange(now int64, rails schedule) *change {
 	return &change{now: now, rails: rails, attempts: map[string]*attempt{}, payouts: map[string]*Payout{}, was: map[string]string{}, marked: map[string]bool{}, notInLedger: map[string]string{}}
 }
 
-// compare asks the ledger about attempts whose answers may move money, before they are decided. A row that was changed in the store
-// after its payout was sent moves none.
+// compare compares payouts with the ledger before answers that may move their money are decided. A row that was changed in the store after
+// its payout was sent moves no money.
 func (c *change) compare(tx *db.Tx, list []*attempt) error {
 	if len(list) == 0 {
 		return nil
@@ -122,7 +121,7 @@ func (c *change) compare(tx *db.Tx, list []*attempt) error {
 // decisive reports whether an answer ends an attempt.
 func decisive(o rail.Outcome) bool { return o.State == rail.Completed || o.State == rail.Rejected }
 
-// touch notes that a payout will be stored.
+// touch records that a payout will be stored.
 func (c *change) touch(p *Payout) {
 	if c.payouts[p.ID] == nil {
 		c.payouts[p.ID], c.was[p.ID], c.marked[p.ID] = p, p.Status, p.Attention != ""
@@ -139,7 +138,7 @@ func (c *change) become(p *Payout, status string) {
 	}
 }
 
-// tell adds an audit row about a payout, which has become what it is now.
+// tell adds an audit row about a payout that has its new state already.
 func (c *change) tell(action audit.Action, p *Payout, before, format string, args ...any) {
 	event := audit.Event{Action: action, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: fmt.Sprintf(format, args...)}
 	event.Changes.Add("status", before, p.Status)
@@ -154,10 +153,10 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		o.State, about = rail.Unknown, unidentified // it may have been paid
 	}
 	if about < a.submission && (o.State == rail.Unknown && !duplicate || o.State == rail.NotReceived) {
-		return // stale: the attempt was submitted again after that
+		return // stale: the attempt was submitted again after that answer
 	}
 	if o.State == rail.Rejected && about < a.submission && about <= a.notPaid {
-		return // people have found the same
+		return // people have determined the same
 	}
 	p := a.payout
 	if a.waits() && (o.State == rail.Accepted || o.State == rail.Completed || o.State == rail.Rejected || duplicate) {
@@ -179,7 +178,7 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 	other := a.accepted != 0 && a.accepted != about // another submission was acknowledged
 	if o.State == rail.Accepted || o.State == rail.Completed || duplicate {
 		a.acknowledge(about)
-		a.submission = max(a.submission, about) // a restored store has forgotten it
+		a.submission = max(a.submission, about) // a restored store does not have it
 	}
 	wrong := c.notInLedger[p.ID]
 	switch {
@@ -237,7 +236,7 @@ func (c *change) overdue(a *attempt, what string) bool {
 	return true
 }
 
-// undecided keeps an attempt open whose answer contradicts an earlier one. A rail that repeats the answer raises attention once.
+// undecided keeps an attempt open whose answer contradicts an earlier one. If the rail repeats the answer, attention is raised only once.
 func (c *change) undecided(a *attempt, how string) {
 	a.state, a.askAt = rail.Unknown, c.askAgain(a)
 	if a.payout.Attention != Contradicted {
@@ -245,7 +244,7 @@ func (c *change) undecided(a *attempt, how string) {
 	}
 }
 
-// askAgain returns when a rail is asked again, each time later, but once when it should have decided.
+// askAgain returns when a rail is asked again. The delay grows each time, but one look-up is due when the rail should have decided.
 func (c *change) askAgain(a *attempt) int64 {
 	again := c.now + min(int64(firstAsk)<<min(a.asked, 20), lastAsk)
 	a.asked++
@@ -282,7 +281,7 @@ func (c *change) failed(p *Payout, code, reason, text string) {
 	c.events[len(c.events)-1].Outcome = audit.Failure
 }
 
-// why says why a payout failed or came back, in one line.
+// why returns in one line why a payout failed or was returned.
 func why(p *Payout) string {
 	text := p.FailureCode
 	for _, more := range []string{p.FailureReason, p.FailureText} {
@@ -293,7 +292,7 @@ func why(p *Payout) string {
 	return text
 }
 
-// known says that somebody knows what became of a payout.
+// known clears the attention of a payout whose outcome was unknown or that was held: its outcome is known.
 func (c *change) known(p *Payout) {
 	if p.Attention == OutcomeUnknown || p.Attention == Recheck {
 		c.touch(p)
@@ -302,7 +301,7 @@ func (c *change) known(p *Payout) {
 	}
 }
 
-// unhold ends the hold of a payout that the rail has after all.
+// unhold ends the hold of a payout that the rail has received after all.
 func (c *change) unhold(p *Payout) {
 	if p.Attention == Recheck {
 		c.touch(p)
@@ -311,22 +310,22 @@ func (c *change) unhold(p *Payout) {
 	}
 }
 
-// late takes an answer about an attempt that has ended.
+// late applies an answer about an attempt that has ended.
 func (c *change) late(a *attempt, o rail.Outcome) {
 	if o.State == a.state && a.reference == "" && o.Reference != "" {
 		c.attempts[a.id] = a
-		a.reference = o.Reference // somebody else told the outcome before, without it
+		a.reference = o.Reference // the outcome was reported before, without a reference
 	}
 	switch {
 	case o.State == a.state, o.State == rail.Unknown, o.State == rail.Accepted && (a.state != rail.NotReceived || a.resolved != "" && a.accepted != 0):
-		return // it tells nothing new
+		return // nothing new
 	case a.state == rail.NotReceived && o.State == rail.Rejected, a.state == rail.Rejected && o.State == rail.NotReceived:
 		return // either way, nothing was paid
 	}
 	c.contradict(a, fmt.Sprintf("%s says that attempt %d is %s, which was %s", a.payout.Rail, a.number, o.State, a.outcome()))
 }
 
-// contradict notes that a rail says two things about an attempt. It moves nothing.
+// contradict records that a rail's answers about an attempt conflict. It moves no money.
 func (c *change) contradict(a *attempt, how string) {
 	p := a.payout
 	c.touch(p)
@@ -379,20 +378,20 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 	return true
 }
 
-// otherMovement reports whether a movement is certainly not the one with these names: the bank has named that in the same way, and
-// differently.
+// otherMovement reports whether a movement is certainly not the one with these names: the bank has given it a different name of the same
+// kind.
 func otherMovement(names, movement string) bool {
 	kind, _, _ := strings.Cut(movement, " ")
 	return !hasLine(names, movement) && strings.Contains("\n"+names, "\n"+kind+" ")
 }
 
-// hasLine reports whether a text has a line. Each text has the empty one.
+// hasLine reports whether a text has a line. Every text has the empty line.
 func hasLine(text, line string) bool {
 	return line == "" || strings.Contains("\n"+text+"\n", "\n"+line+"\n")
 }
 
-// paid completes an attempt whose money has moved at the bank before the rail has said so. The
-// outcome has the bank's reference for the payment, and the submission, if they are known.
+// paid completes an attempt whose money has moved at the bank before the rail has reported it. The outcome has the bank's reference for the
+// payment, and the submission, if they are known.
 func (c *change) paid(a *attempt, o rail.Outcome) {
 	if a.open() || a.waits() {
 		o.State = rail.Completed
@@ -400,7 +399,7 @@ func (c *change) paid(a *attempt, o rail.Outcome) {
 	}
 }
 
-// returned takes it that a payment came back. It reports whether that explains the money that came.
+// returned records the return of a payment. It reports whether that explains the money received.
 func (c *change) returned(a *attempt, n rail.Notice) bool {
 	p, o := a.payout, n.Outcome
 	if c.ofAnotherAmount(a, n, p.Amount) {
@@ -409,9 +408,9 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	c.paid(a, rail.Outcome{}) // o has the reference of the return
 	switch {
 	case a.state == rail.Completed && p.Status == Reversed && o.Reference == "":
-		return true // another message has told it
+		return true // another message has reported it
 	case a.state == rail.Completed && p.Status == Reversed:
-		// By the bank's own reference each movement is taken once, so this is another one.
+		// Each movement with a reference of the bank is processed once, so this is another movement.
 		c.contradict(a, fmt.Sprintf("the bank has returned attempt %d once more, as %s", a.number, o.Reference))
 		return false
 	case c.notInLedger[p.ID] != "":
@@ -431,8 +430,7 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	return true
 }
 
-// sentColumns are what the dispatcher needs to know of a payout. SQLite knows no alias of a table in
-// RETURNING.
+// sentColumns are the columns that the dispatcher needs of a payout. SQLite accepts no table alias in RETURNING.
 const sentColumns = `payout.id, payout.workspace_id, payout.account_id, payout.amount, payout.currency, payout.mode, payout.description, payout.rail, payout.institution_code, payout.account_name, payout.account_sealed,
 	payout.destination_key, payout.entry_id, payout.maker_id, payout.status, payout.attention, payout.failure_code, payout.failure_reason, payout.failure_text, payout.attempts, payout.reserved_at, payout.send_at,
 	payout.updated_at, payout.ended_at, (SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id), payout.created_at, payout.involved,
@@ -464,12 +462,11 @@ func readAttempt(r db.Rows, from int) *attempt {
 	return a
 }
 
-// findAttempts reads attempts by their end-to-end ids, with their payouts. Within a transaction,
-// lock makes nobody change either before its end.
+// findAttempts reads attempts by their end-to-end ids, with their payouts. Within a transaction, lock locks both until its end.
 func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[string]*attempt, error) {
 	sql := db.NewStatement(`SELECT ` + sentColumns + `, ` + attemptColumns + ` FROM payout_attempt a JOIN payout ON payout.id = a.payout_id WHERE a.end_to_end_id`)
 	sql.AddList(` IN (`, endToEndIDs)
-	sql.Add(lock(` ORDER BY payout.id, a.number`)) // in the order of payouts, so that two who lock them do not wait for each other
+	sql.Add(lock(` ORDER BY payout.id, a.number`)) // in the order of payouts, so that two transactions that lock them do not wait for each other
 	found, payouts := map[string]*attempt{}, map[string]*Payout{}
 	err := q.EachOf(sql, func(r db.Rows) error {
 		a := readAttempt(r, afterSent)
@@ -483,8 +480,8 @@ func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[
 	return found, err
 }
 
-// store writes the change: attempts and payouts, whose rows the transaction has locked, and then
-// the ledger. What failed counts for no limit.
+// store writes the change: attempts and payouts, whose rows the transaction has locked, and then the ledger. Failed payouts are removed
+// from the limits.
 func (c *change) store(tx *db.Tx, rules *Rules) error {
 	for _, a := range c.attempts {
 		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10, settled_as = $11, submission = $12, accepted = $13,

@@ -17,9 +17,8 @@ import (
 	"bursar/internal/web"
 )
 
-// Batch makes many payouts from one account, and tells what became of each. One that cannot be done
-// is refused alone, or with Atomic all of them together. If somebody has to approve one of them, or
-// a payout of as much as all of them together, one approval is for all.
+// Batch creates many payouts from one account, and returns the result of each. A payout that cannot be created is refused alone, or with
+// Atomic all of them are. If one of them needs approval, or if a payout of their total would, one approval is for all.
 func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.Made[api.PayoutBatch], error) {
 	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
 	if err == nil {
@@ -38,7 +37,7 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 		if in.DryRun {
 			return web.Made[api.PayoutBatch]{Of: b.rehearsed(), Found: true}, nil
 		}
-		var none web.Made[api.PayoutBatch] // the answer if no payout can be made yet
+		var none web.Made[api.PayoutBatch] // the response if no payout can be created yet
 		made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.PayoutBatch], audit.Event, error) {
 			b := b.clone()
 			event, err := s.storeBatch(tx, by, b)
@@ -65,11 +64,11 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 	})
 }
 
-// errNoneYet rolls back the transaction of a batch in which no payout could be made, for a reason that
-// may go away. So the answer is not stored under the idempotency key, and a retry can succeed.
+// errNoneYet rolls back the transaction of a batch in which no payout could be created for a temporary reason. The response is not stored
+// under the idempotency key, so a retry can succeed.
 var errNoneYet = errors.New("no payout of the batch can be made yet")
 
-// mayPass says whether one of the payouts was refused for a reason that may go away.
+// mayPass reports whether one of the payouts was refused for a temporary reason.
 func (b *batch) mayPass() bool {
 	return slices.ContainsFunc(b.all, func(d *draft) bool {
 		var f *fault.Fault
@@ -77,7 +76,7 @@ func (b *batch) mayPass() bool {
 	})
 }
 
-// batch is a batch while it is made, or as it is stored.
+// batch is a batch that is being created or is stored.
 type batch struct {
 	id          string
 	account     ledger.Account
@@ -103,7 +102,7 @@ func (b batch) clone() *batch {
 	return &b
 }
 
-// open lists the payouts that are still to be made.
+// open lists the payouts that are still to be created.
 func (b *batch) open() (list []*draft) {
 	for _, d := range b.all {
 		if !d.existed && len(d.faults) == 0 {
@@ -143,9 +142,9 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 	})
 }
 
-// needsBatch says who has to approve a batch: whoever would have to approve the one that demands
-// most, one of as much as all of them on a rail, or one of as much as all of them, by the rules that
-// name no rail. Nobody gets around a rule by many small payouts, or by two rails.
+// needsBatch returns the approvals that a batch needs: the strictest of three needs. The first is that of its payouts. The second is that
+// of one payout of their total on a rail. The third is that of one payout of the whole total, by the rules that name no rail. So splitting
+// a payment into small payouts, or over two rails, avoids no rule.
 func (s *Service) needsBatch(q db.Q, by db.Caller, involved []string, list []*draft) (Need, error) {
 	var most Need
 	sums := map[string]Payout{} // by rail, "" for all
@@ -168,7 +167,7 @@ func (s *Service) needsBatch(q db.Q, by db.Caller, involved []string, list []*dr
 	return most, nil
 }
 
-// storeBatch stores a batch with the payouts that nothing speaks against.
+// storeBatch stores a batch with the payouts that have no faults.
 func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, error) {
 	list := b.open()
 	if len(list) > 0 && b.need.Approvals > 0 {
@@ -233,7 +232,7 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 		b.maker, db.NullText(b.approvalID), b.approvalWhy, b.createdAt)
 }
 
-// allOrNone returns an error if a payout was refused, which names all that were.
+// allOrNone returns an error that names all refused payouts, if there are any.
 func (b *batch) allOrNone() error {
 	var wrong fault.Violations
 	for i, d := range b.all {
@@ -265,7 +264,7 @@ func (b *batch) wire() api.PayoutBatch {
 	return out
 }
 
-// rehearsed tells what would become of a batch.
+// rehearsed returns what the result of a batch would be.
 func (b *batch) rehearsed() api.PayoutBatch {
 	for _, d := range b.all {
 		switch {
@@ -281,7 +280,7 @@ func (b *batch) rehearsed() api.PayoutBatch {
 	return out
 }
 
-// results tell what became of each payout.
+// results returns the result of each payout.
 func (b *batch) results(made string) []api.PayoutBatchResult {
 	list := make([]api.PayoutBatchResult, len(b.all))
 	for i, d := range b.all {
@@ -300,7 +299,7 @@ func (b *batch) results(made string) []api.PayoutBatchResult {
 	return list
 }
 
-// GetBatch returns a batch with how many of its payouts are in which state.
+// GetBatch returns a batch with the number of its payouts in each state.
 func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.PayoutBatch, error) {
 	var b batch
 	statuses := map[string]int64{}

@@ -16,8 +16,8 @@ import (
 	"bursar/internal/rail"
 )
 
-// claim makes payouts that are due on a rail processing, each with a new attempt, or with the next submission of the attempt
-// that the rail has not received or that people have found not to be paid.
+// claim makes payouts that are due on a rail processing. Each gets a new attempt, or the next submission of its last one. The latter is for
+// attempts that the rail has not received, or that people have determined not to be paid.
 func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attempt, err error) {
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {
@@ -44,7 +44,7 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 	}
 }
 
-// claim is what was claimed together, and what else became of the payouts that were due.
+// claim contains the payouts that were claimed together, and what happened to the others that were due.
 type claim struct {
 	*change
 	claimed []*attempt
@@ -155,8 +155,8 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 	return done.claimed, nil
 }
 
-// stillTrusted reports whether the record of a rail's connector, if it keeps one, is the one that the store knows. An operator
-// who adopts another one waits for the claim, or the claim for them.
+// stillTrusted reports whether the record of a rail's connector, if it keeps one, is the one that the store knows. The claim and an
+// operator who adopts another record wait for each other.
 func (d *Dispatcher) stillTrusted(tx *db.Tx, r *rail.Rail) (bool, error) {
 	of := d.recordOf(r)
 	if of == nil {
@@ -173,8 +173,8 @@ type held struct {
 	why []obstacle
 }
 
-// heldBack returns which payouts are held, by their subjects, because a limit or a rule became stricter since they were approved.
-// Those that are stopped fail, and hold nothing.
+// heldBack returns the held payouts, by their subjects: a limit or a rule became stricter since they were approved. Stopped payouts fail,
+// and hold nothing.
 func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error) {
 	var subjects []string
 	together := map[string][]*Payout{}
@@ -201,7 +201,7 @@ func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error)
 	return found, nil
 }
 
-// hold keeps a payout pending that was claimed.
+// hold keeps a claimed payout pending.
 func (c *change) hold(p *Payout, why []obstacle) {
 	c.become(p, Pending)
 	p.Attention = Recheck
@@ -213,13 +213,13 @@ func (c *change) hold(p *Payout, why []obstacle) {
 // claimable is a payout that is due.
 type claimable struct {
 	*Payout
-	next   *attempt // the one to submit again; nil if a new one is made
-	frozen bool     // its account is
-	gone   bool     // its receiving method, or that one's entry, can no longer be paid
+	next   *attempt // the attempt to submit again; nil for a new one
+	frozen bool     // whether its account is frozen
+	gone   bool     // whether its receiving method, or the method's entry, can no longer be paid
 }
 
-// stopped says why a payout is not sent, though it was approved. It may have waited for days since
-// then: for a rail, or for the next business day.
+// stopped returns why an approved payout is not sent. It may have waited for days since its approval: for a rail, or for the next business
+// day.
 func (p claimable) stopped() (code fault.Code, why string) {
 	switch {
 	case p.frozen:
@@ -230,8 +230,8 @@ func (p claimable) stopped() (code fault.Code, why string) {
 	return "", ""
 }
 
-// addDue adds a query for the payouts that are due on a rail, in the order in which they are sent. Those
-// of a workspace in which people have stopped sending wait. In the sandbox those wait in whose workspace the rail, its connector or the payee's institution is down.
+// addDue adds a query for the payouts that are due on a rail, in the order in which they are sent. Payouts of a workspace in which people
+// have stopped sending wait. In the sandbox, payouts wait if the rail, its connector or the payee's institution is down in their workspace.
 func addDue(sql *db.Statement, r *rail.Rail, now int64) {
 	sql.Add(`SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(r.Sandbox()))
 	sql.Add(` AND rail = `, r.Name)
@@ -240,7 +240,7 @@ func addDue(sql *db.Statement, r *rail.Rail, now int64) {
 	sql.Add(` AND workspace_id NOT IN (SELECT s.workspace_id FROM payout_stop s WHERE s.stopped_at > 0 AND s.mode = `, mode(r.Sandbox()))
 	sql.Add(`)`)
 	if r.Sandbox() {
-		// It counts, because PostgreSQL would read all of the table at once for NOT EXISTS, and sort what is left.
+		// The query counts, because for NOT EXISTS PostgreSQL would read the whole table at once and sort what is left.
 		sql.Add(` AND (SELECT count(*) FROM simulated_service s WHERE s.workspace_id = payout.workspace_id AND s.status = 'down' AND s.service IN (`, r.Name, r.Connector.Name())
 		sql.Add(`, payout.institution_code)) = 0`)
 	}
@@ -248,8 +248,7 @@ func addDue(sql *db.Statement, r *rail.Rail, now int64) {
 }
 
 func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
-	// The rows are locked first, and are due then: without MATERIALIZED, PostgreSQL would look for
-	// them again for each row.
+	// The rows are locked first, and are due at that moment: without MATERIALIZED, PostgreSQL would look for them again for each row.
 	sql := db.NewStatement(`WITH due AS MATERIALIZED (`)
 	addDue(sql, r, now)
 	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + CASE WHEN attempts > 0 AND EXISTS (SELECT 1 FROM payout_attempt a

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Nodes that share a database compare times that others have stored: leases, claims and send windows. They use the clock of
-// the database for that. A node whose own clock is far off has other faults, too: its ids and audit rows are out of order, and
-// connectors compare with it. So such a node claims nothing.
+// Nodes that share a database compare times stored by other nodes: leases, claims and send windows. They use the clock of the database for
+// that. A node whose own clock is far off has other faults, too. Its ids and audit rows are out of order, and connectors compare times with
+// its clock. So such a node claims nothing.
 
 const (
 	// skewInterval is how often a node compares its clock with the database's.
 	skewInterval = 10 * time.Second
-	// skewWarned is how far the clock may be off before the log has it, and maxSkew before the node claims nothing.
+	// skewWarned is how far the clock may be off before the node logs it. maxSkew is how far it may be off before the node claims nothing.
 	skewWarned, maxSkew = time.Second, 4 * time.Second
 )
 

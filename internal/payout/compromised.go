@@ -2,15 +2,15 @@ package payout
 
 import "bursar/internal/db"
 
-// leaked is an API key that was reported as compromised.
+// leaked is an API key reported as compromised.
 type leaked struct{ id, name string }
 
-// obstacle is what holds a payout that was approved with the key.
+// obstacle returns what holds a payout that was approved with the key.
 func (k leaked) obstacle() obstacle {
 	return obstacle{Name: "key:" + k.id, Text: "it was approved with the API key " + k.name + ", which is compromised", Approvals: 1}
 }
 
-// anyLeaked reports whether a key was ever reported. Without one, payouts are sent without looking for votes.
+// anyLeaked reports whether any key was ever reported. If none was, payouts are sent without a search for votes.
 func anyLeaked(q db.Q) (bool, error) {
 	return q.Row(`SELECT id FROM compromised_key LIMIT 1`).Scan(new(string))
 }

@@ -14,13 +14,13 @@ import (
 	"bursar/internal/web"
 )
 
-// made is the answer to a request that may have made a payout.
+// made returns the response to a request that may have created a payout.
 func made(d *draft) web.Made[api.Payout] {
 	return web.Made[api.Payout]{Of: wire(d.Payout, d.number), Found: d.existed}
 }
 
-// Create makes a payout: a draft, or one that is checked and goes as far as it can. With the
-// external id of another it is that one, if all parameters are the same.
+// Create stores a draft or submits the payout. If a payout with the same external id exists and all parameters are the same, it returns
+// that payout.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Made[api.Payout], error) {
 	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
 	if err == nil {
@@ -65,13 +65,13 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 	})
 }
 
-// funded is a checked payout that nobody has to approve, and the account that pays it.
+// funded is a checked payout that needs no approval, and the account that pays it.
 type funded struct {
 	from ledger.Account
 	*draft
 }
 
-// createTogether makes payouts of one account that nobody has to approve.
+// createTogether creates payouts of one account that need no approval.
 func (s *Service) createTogether(tx *db.Tx, list []db.Ask[funded]) ([]db.Result[web.Made[api.Payout]], error) {
 	drafts := make([]*draft, len(list))
 	for i, one := range list {
@@ -89,11 +89,11 @@ func (s *Service) createTogether(tx *db.Tx, list []db.Ask[funded]) ([]db.Result[
 	return results, nil
 }
 
-// maxTries bounds how often payouts are checked again because of others that were made at the same moment.
+// maxTries bounds how often payouts are checked again because of others that were created at the same moment.
 const maxTries = 10
 
-// again runs what makes payouts once more if others made some at the same moment: with the same external id, which are found then,
-// or of the same payee or requester, so that it needs more approvals.
+// again retries a function that creates payouts if others were created at the same moment. Those may have the same external id, and are
+// found then. They may also be of the same payee or requester, so that the payout needs more approvals.
 func again[T any](do func() (T, error)) (out T, err error) {
 	for range maxTries {
 		if out, err = do(); !db.IsUnique(err) && !errors.Is(err, errSumsMoved) {
@@ -110,8 +110,8 @@ func inCurrency(a ledger.Account, currency string) error {
 	return nil
 }
 
-// Validate tells what would become of a payout request, with everything that speaks against it. It
-// changes nothing, asks no screening and takes nothing of any limit.
+// Validate returns what the result of a payout request would be, with all its faults. It changes nothing, does not call the screening, and
+// counts for no limit.
 func (s *Service) Validate(ctx context.Context, by db.Caller, in CreateInput) (api.PayoutRehearsal, error) {
 	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Service) Validate(ctx context.Context, by db.Caller, in CreateInput) (a
 	return out, nil
 }
 
-// faultOf is a fault as a part of an answer.
+// faultOf returns an error as a fault of an API response.
 func faultOf(err error) api.PayoutFault {
 	var f *fault.Fault
 	if !errors.As(err, &f) {

@@ -24,21 +24,19 @@ import (
 const (
 	// dispatchBatch is how many payouts, attempts or notices one transaction changes.
 	dispatchBatch = 500
-	// dispatchInterval is how often a node looks for what another one has left, or what the hour
-	// has brought.
+	// dispatchInterval is how often a node looks for work that another node has left or that has become due.
 	dispatchInterval = time.Second
 	// submitTimeout is how long a rail may take to answer.
 	submitTimeout = 30 * time.Second
-	// attemptLease is how long other nodes leave attempts to the one that sends them or asks about
-	// them, and renewal how often that node prolongs it. If it dies, another one asks after this time.
+	// attemptLease is how long other nodes leave attempts to the node that sends them or looks them up. renewal is how often that node
+	// renews the lease. If it dies, another node looks the attempts up after this time.
 	attemptLease, renewal = 8 * time.Second, 2 * time.Second
-	// submitWithin is how long after its claim an attempt may be submitted, and sendWindow how long the
-	// connector may send it.
+	// submitWithin is how long after its claim an attempt may be submitted. sendWindow is how long the connector may send it.
 	submitWithin = 10 * time.Second
 	sendWindow   = submitWithin + submitTimeout
 )
 
-// Dispatcher hands payouts to rails, and takes what rails tell. See the package's documentation.
+// Dispatcher submits payouts to rails, and processes what rails report. See the package's documentation.
 type Dispatcher struct {
 	db    *db.DB
 	vault *vault.Vault
@@ -46,23 +44,23 @@ type Dispatcher struct {
 	rules *Rules
 	log   *slog.Logger
 	node  string
-	// skew is how far the clock of this node is ahead of the database's, which was measured at skewAt by measureSkew.
+	// skew is how far the clock of this node is ahead of the database's, as measured at skewAt by measureSkew.
 	skew        atomic.Int64
 	skewAt      int64
 	measureSkew func(ctx context.Context) (time.Duration, error)
-	renewEvery  time.Duration   // renewal, but in simulations
+	renewEvery  time.Duration   // renewal, except in simulations
 	wakes       []chan struct{} // one for each loop of Run
-	// records are those that connectors keep outside of the store.
+	// records are those that connectors keep outside the store.
 	records []*record
 	Alarms
 }
 
-// Alarms count what an operator has to look at.
+// Alarms counts what an operator has to look at.
 type Alarms struct {
-	FloatShort   atomic.Uint64 // payments that a rail refused because our own account with the bank is short
+	FloatShort   atomic.Uint64 // payments that a rail rejected because our own account with the bank is short
 	Contradicted atomic.Uint64 // rail answers and bank bookings that conflict with a payout's record
 	Suspended    atomic.Uint64 // notices that went to suspense
-	Untaken      atomic.Uint64 // notices that could not be taken, at each try
+	Untaken      atomic.Uint64 // failed tries to process a notice
 	Stops        atomic.Int64  // workspaces and modes in which people have stopped sending
 	// RecordConflicts are records of connectors that do not agree with the store.
 	RecordConflicts atomic.Uint64
@@ -77,7 +75,7 @@ func NewDispatcher(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, lo
 	return s
 }
 
-// Wake lets this node look for work at once.
+// Wake makes this node look for work immediately.
 func (d *Dispatcher) Wake() {
 	for _, wake := range d.wakes {
 		select {
@@ -87,8 +85,8 @@ func (d *Dispatcher) Wake() {
 	}
 }
 
-// steps are what the dispatcher does, over and over. Each says whether there was anything to do. A
-// rail or connector that is slow holds up nobody but itself.
+// steps returns the steps that the dispatcher repeats. Each reports whether there was work. A slow rail or connector delays only its own
+// step.
 func (d *Dispatcher) steps() []func(ctx context.Context) (bool, error) {
 	list := []func(ctx context.Context) (bool, error){d.compareClocks}
 	for _, r := range d.records {
@@ -140,7 +138,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	loops.Wait()
 }
 
-// Turn does every step once, and says whether there was anything to do.
+// Turn runs every step once, and reports whether there was work.
 func (d *Dispatcher) Turn(ctx context.Context) (worked bool, err error) {
 	for _, step := range d.steps() {
 		did, failed := step(ctx)
@@ -176,10 +174,10 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	}
 	list, answers, err := d.payments(ctx, claimed, hasher)
 	if err != nil {
-		return false, err // a look-up will not find them
+		return false, err // not sent: a look-up will not find them
 	}
 	if late := d.now() - claimed[0].claimedAt; late > submitWithin.Milliseconds() {
-		// Others may soon take it that this node sends them no more.
+		// Other nodes may soon conclude that this node no longer sends them.
 		d.log.Warn("payouts are not sent, because their claim took too long, and will be claimed again", "milliseconds", late)
 		return false, nil
 	}
@@ -201,18 +199,18 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 	for i, a := range answers {
 		answers[i].verified = verified[a.endToEndID]
 	}
-	// The server may be stopping, but what the rail has answered is worth keeping.
+	// The server may be stopping, but the rail's answers are worth storing.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), submitTimeout)
 	defer cancel()
 	if err := d.store(ctx, answers); err != nil {
 		return false, err
 	}
-	d.Wake() // the rail may have more to tell
+	d.Wake() // the rail may have more to report
 	return true, nil
 }
 
-// payments returns claimed payouts as the rail gets them, without those whose account number cannot be read, which are answered
-// for, and those that the store contradicts, which are withheld. One whose number is lost fails if the ledger holds its money.
+// payments returns claimed payouts as the rail gets them. Payouts whose account number cannot be read get their answer here instead.
+// Payouts that the store contradicts are withheld. A payout whose number is lost fails if the ledger holds its money.
 func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher externalHasher) (list []rail.Payment, answers []answer, err error) {
 	var opened []*attempt
 	var suspects []suspect
@@ -222,7 +220,7 @@ func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher ex
 		switch {
 		case errors.Is(err, vault.ErrDamaged):
 			suspects = append(suspects, suspect{a.endToEndID, "its account number is damaged, or that of another row"})
-		case err != nil: // a look-up will not find it
+		case err != nil: // not sent: a look-up will not find it
 			answers = append(answers, a.unsent(rail.Unknown, "the account number cannot be read now"))
 		default:
 			opened, numbers[a.payout.ID] = append(opened, a), to
@@ -251,11 +249,11 @@ func (d *Dispatcher) payments(ctx context.Context, claimed []*attempt, hasher ex
 	return list, answers, nil
 }
 
-// answer is what a rail says about a payment.
+// answer is the outcome that a rail reports for a payment.
 type answer struct {
 	endToEndID string
 	outcome    rail.Outcome
-	// verified is what examine has compared with the ledger, if the answer follows at once. A row that still says the same is not
+	// verified is the money that examine has compared with the ledger, if the answer follows immediately. A row with the same money is not
 	// compared again.
 	verified ledger.Reserved
 }
@@ -265,7 +263,7 @@ func (a *attempt) unsent(state rail.State, text string) answer {
 	return answer{endToEndID: a.endToEndID, outcome: rail.Outcome{State: state, Text: text, Submission: int(a.submission)}}
 }
 
-// keep prolongs the lease of attempts until the function that it returns is called.
+// keep renews the lease of attempts until the returned function is called.
 func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
 	return graceful.Repeat(ctx, d.renewEvery, func(ctx context.Context) {
 		if err := d.lease(ctx, endToEndIDs, attemptLease); err != nil && ctx.Err() == nil {
@@ -274,7 +272,7 @@ func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
 	})
 }
 
-// lease lets no other node ask about attempts of this one for some time.
+// lease keeps other nodes from looking up attempts of this one for some time.
 func (d *Dispatcher) lease(ctx context.Context, endToEndIDs []any, lasts time.Duration) error {
 	if len(endToEndIDs) == 0 {
 		return nil
@@ -288,7 +286,7 @@ func (d *Dispatcher) lease(ctx context.Context, endToEndIDs []any, lasts time.Du
 	return err
 }
 
-// exchange calls Submit or LookUp of a rail. Whatever it does not answer for is unknown.
+// exchange calls Submit or LookUp of a rail. A payment without an answer is unknown.
 func exchange(ctx context.Context, r *rail.Rail, list []rail.Payment, call func(context.Context, *rail.Rail, []rail.Payment) ([]rail.Outcome, error)) []answer {
 	if len(list) == 0 {
 		return nil
@@ -309,7 +307,7 @@ func exchange(ctx context.Context, r *rail.Rail, list []rail.Payment, call func(
 	return answers
 }
 
-// ask looks up what became of attempts, those of nodes that have left included.
+// ask looks up attempts, including those of nodes that have left.
 func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 	var due bool
 	err = d.db.Read(ctx, func(q db.Q) error {
@@ -357,13 +355,13 @@ func (d *Dispatcher) ask(ctx context.Context) (worked bool, err error) {
 	}
 	end()
 	if err := d.store(ctx, answers); err != nil {
-		return false, errors.Join(err, d.lease(ctx, list, time.Minute)) // a rail is not asked all the time for answers that cannot be stored
+		return false, errors.Join(err, d.lease(ctx, list, time.Minute)) // the rail is not asked constantly for answers that cannot be stored
 	}
 	d.Wake() // what was not received is due again
 	return true, nil
 }
 
-// railOf returns the rail of a payout, nil if it is not configured any more.
+// railOf returns the rail of a payout, nil if it is no longer configured.
 func (d *Dispatcher) railOf(p *Payout) *rail.Rail { return d.rails.Named(p.Rail, p.sandbox()) }
 
 // next returns when a payout that is ready now is sent.
@@ -376,7 +374,7 @@ func (d *Dispatcher) next(p *Payout) int64 {
 	return now
 }
 
-// answerBy returns when the outcome of a payout that was sent at a time has to be known.
+// answerBy returns when the outcome of a payout sent at a given time must be known.
 func (d *Dispatcher) answerBy(p *Payout, sent int64) int64 {
 	r := d.railOf(p)
 	if r == nil {
@@ -385,7 +383,8 @@ func (d *Dispatcher) answerBy(p *Payout, sent int64) int64 {
 	return r.AnswerBy(time.UnixMilli(sent)).UnixMilli()
 }
 
-// store applies answers. One that cannot be stored, because the rows of its account or payout are damaged, keeps no other.
+// store applies answers. An answer that cannot be stored, because the rows of its account or payout are damaged, does not keep others from
+// being stored.
 func (d *Dispatcher) store(ctx context.Context, answers []answer) error {
 	var failed []error
 	for some := range slices.Chunk(answers, dispatchBatch) {
@@ -437,7 +436,7 @@ func (d *Dispatcher) storeTogether(ctx context.Context, some []answer) error {
 	return err
 }
 
-// event is the audit rows of a change.
+// event returns the audit rows of a change.
 func (c *change) event() audit.Event {
 	if len(c.events) == 0 {
 		return audit.None("a rail has told nothing new")
@@ -445,7 +444,7 @@ func (c *change) event() audit.Event {
 	return audit.All(c.events...)
 }
 
-// alarm tells the operator of what was stored.
+// alarm reports stored problems to the operator.
 func (d *Dispatcher) alarm(c *change) {
 	for _, a := range c.floatShort {
 		d.FloatShort.Add(1)

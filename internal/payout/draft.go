@@ -23,18 +23,18 @@ import (
 	"bursar/internal/vault"
 )
 
-// draft is a payout that somebody makes or changes, with what was found out about it.
+// draft is a payout that is being created or changed, with the results of its checks.
 type draft struct {
 	Payout
-	number  string // of the account that it goes to
+	number  string // of the destination account
 	on      *rail.Rail
 	need    Need
-	exceeds []string // the rules by sum that it is about
-	faults  []error  // everything that speaks against paying it, all of them faults
-	existed bool     // there is a payout with its external id already, which this is
+	exceeds []string // the rules by sum that apply to it
+	faults  []error  // everything that prevents paying it; all of them are faults
+	existed bool     // a payout with its external id existed already, and this is that payout
 }
 
-// refuse notes what speaks against paying it. Any other error comes back.
+// refuse records a fault of the draft. It returns any other error.
 func (d *draft) refuse(err error) error {
 	var f *fault.Fault
 	if errors.As(err, &f) {
@@ -44,7 +44,7 @@ func (d *draft) refuse(err error) error {
 	return err
 }
 
-// newDraft is what somebody asks for.
+// newDraft returns a draft of the requested terms.
 func (s *Service) newDraft(by db.Caller, a ledger.Account, workspace int64, t api.PayoutTerms) *draft {
 	d := &draft{Payout: Payout{
 		ID: s.db.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: t.AmountCents, Currency: a.Currency, Mode: a.Mode,
@@ -64,7 +64,7 @@ func set[T any](target, sent *T) {
 	}
 }
 
-// goTo changes where a payout goes, if either is given.
+// goTo changes the destination of a payout, if either value is given.
 func (d *draft) goTo(methodID *string, a *api.SettlementAccount) {
 	switch {
 	case methodID != nil:
@@ -75,18 +75,18 @@ func (d *draft) goTo(methodID *string, a *api.SettlementAccount) {
 	}
 }
 
-// asks reports whether a stored payout is what somebody asks for with its external id.
+// asks reports whether a stored payout is the same as the one requested with its external id.
 func (d *draft) asks(p Payout, number string, published bool) bool {
 	return p.AccountID == d.AccountID && p.Amount == d.Amount && p.Currency == d.Currency && p.Description == d.Description && p.RailAsked == d.RailAsked &&
 		p.MethodID == d.MethodID && !(published && p.Status == Draft) &&
 		(d.MethodID != "" || p.Institution == d.Institution && p.AccountName == d.AccountName && vault.NormalNumber(number) == vault.NormalNumber(d.number))
 }
 
-// known replaces drafts by the payouts with the same external id, if there are any. Of one that has
-// other parameters it notes the conflict.
+// known replaces drafts by the payouts with the same external id, if there are any. If such a payout has other parameters, the draft gets
+// the conflict as a fault.
 func (s *Service) known(ctx context.Context, list []*draft, published bool) error {
 	var found []Payout
-	var recovered []bool // after a restore: only some of what was asked for is known
+	var recovered []bool // after a restore: only some of the requested terms are known
 	hasher, err := newExternalHasher(ctx, s.vault)
 	if err != nil {
 		return err
@@ -148,9 +148,8 @@ func (d *draft) conflict(p Payout) *fault.Fault {
 	return fault.New(fault.IdempotencyConflict, "the payout %s has this external_id already and differs in its account, amount, payee, rail or description", p.ID)
 }
 
-// check looks at drafts of one account, and asks the screening about those that are to be published.
-// What speaks against paying a draft does not speak against writing it down, as long as it is known
-// where it goes.
+// check evaluates drafts of one account, and calls the screening for those that are to be published. A draft that cannot be paid can still
+// be stored, as long as its destination is known.
 func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, list []*draft, publish bool) error {
 	if err := s.look(ctx, by, a, list); err != nil {
 		return err
@@ -167,8 +166,7 @@ func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, lis
 	return nil
 }
 
-// look finds out everything that speaks against paying drafts of one account, how they would go,
-// and who has to approve them. It changes nothing but the drafts.
+// look evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts.
 func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list []*draft) error {
 	if err := s.vault.Ready(ctx, list[0].workspace); err != nil {
 		return err
@@ -176,7 +174,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 	payees := make([]directory.Payee, len(list))
 	gone := make([]error, len(list))
 	var services rail.Services
-	var stopped string // why the rails are
+	var stopped string // why the rails are stopped
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		for i, d := range list {
 			if d.MethodID == "" {
@@ -192,7 +190,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 			services = g.services
 			return err
 		}
-		// The simulator is part of the store, so a restored store knows all that it has.
+		// The simulator is part of the store, so a restored store knows all its payments.
 		_, err = q.Row(readSetting, stoppedSetting).Scan(&stopped)
 		return err
 	})
@@ -223,7 +221,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 		}
 	}
 	return s.db.Read(ctx, func(q db.Q) (err error) {
-		left := a.Available // of a moment ago: what counts is what the reservation finds
+		left := a.Available // as read a moment ago: the reservation decides
 		used := map[counter]counted{}
 		involved, err := approval.Involved(q, by.Actor)
 		if err != nil {
@@ -256,7 +254,7 @@ func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list
 	})
 }
 
-// route chooses the rail of a draft, and notes what speaks against sending it.
+// route chooses the rail of a draft, and records faults that prevent sending it.
 func (s *Service) route(d *draft, services rail.Services, now time.Time) error {
 	if d.RailAsked != "" {
 		if d.on = s.rails.Named(d.RailAsked, d.sandbox()); d.on == nil {
@@ -297,7 +295,7 @@ func (s *Service) railNames(sandbox bool) (names []string) {
 	return names
 }
 
-// reportedClosed returns a fault if a rail of the same mode has reported before that the account is closed which a payout goes to.
+// reportedClosed returns a fault if a rail of the same mode has already reported that the destination account of a payout is closed.
 func (s *Service) reportedClosed(q db.Q, p Payout) error {
 	var earlier string
 	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 AND mode = $4 LIMIT 1`,
@@ -319,8 +317,8 @@ func funds(a ledger.Account, left, amount int64) error {
 	return nil
 }
 
-// needs returns who has to approve a payout. What a rule allows a client is for payouts in which no one else is involved than those
-// who stand behind the client now.
+// needs returns the approvals that a payout needs. A rule for a client applies only to payouts in which no one is involved except those who
+// stand behind the client now.
 func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout, exceeds ...string) (Need, error) {
 	ids := strings.Fields(p.Involved)
 	if ids[0] != by.ID || slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(involved, id) }) {
@@ -329,8 +327,8 @@ func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout, excee
 	return s.rules.Need(q, p, by, exceeds...)
 }
 
-// involve notes who has a part in a payout: its requester with those who stand behind them now, such as the person who knows the
-// secret of a machine client. When a draft is published, that may be someone else.
+// involve records accounts that have a part in a payout. They are its requester and those who stand behind them, such as the person who
+// knows the secret of a machine client. When a draft is published, these may be other accounts.
 func (p *Payout) involve(accountIDs ...string) {
 	ids := strings.Fields(p.Involved)
 	for _, id := range accountIDs {
@@ -341,8 +339,7 @@ func (p *Payout) involve(accountIDs ...string) {
 	p.Involved = strings.Join(ids, " ")
 }
 
-// behind returns the caller together with all who had a part in payouts before: none of them is a
-// second person.
+// behind returns the caller together with all who had a part in payouts before: none of them counts as a second person.
 func behind(q db.Q, by db.Caller, list []*draft) (db.Caller, error) {
 	seen := map[string]bool{by.ID: true}
 	by.Behind = slices.Clone(by.Behind)
@@ -362,10 +359,10 @@ func behind(q db.Q, by db.Caller, list []*draft) (db.Caller, error) {
 	return by, nil
 }
 
-// screenAtOnce is how many payouts of a batch the screening is asked about at the same time.
+// screenAtOnce is how many payouts of a batch are screened concurrently.
 const screenAtOnce = 16
 
-// screen asks the screening of the operator about drafts that nothing else speaks against.
+// screen calls the operator's screening for drafts that have no faults.
 func (s *Service) screen(ctx context.Context, list []*draft) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(screenAtOnce)
@@ -387,14 +384,14 @@ func (s *Service) screen(ctx context.Context, list []*draft) error {
 	return group.Wait()
 }
 
-// facts are what the screening is told about a payout.
+// facts returns what the screening receives about a payout.
 func (d *draft) facts() any {
 	p := wire(d.Payout, d.number)
 	p.SettlementAccount.BankAccountNumber = d.number
 	return p
 }
 
-// to says in words who is paid, and how much.
+// to describes the amount and the payee.
 func (p Payout) to(number string) string {
 	return fmt.Sprintf("%s to %s (%s, %s)", api.FormatAmount(p.Amount, p.Currency), p.AccountName, institution.Name(p.Institution), audit.Mask(number))
 }

@@ -20,13 +20,12 @@ import (
 
 // Rules decides how many people have to approve a payout, and how much may be paid.
 //
-// A change that guards payouts more works at once. One that guards them less waits for another
-// person, where there is one: see approval.AskToLoosen. All changes of a workspace take turns.
+// Stricter changes apply immediately. Looser ones wait for a second person, where there is one: see approval.AskToLoosen. All changes of a
+// workspace are serialized.
 //
-// What holds in a workspace is remembered until the epoch of the store moves, which every change
-// of rules, limits, members, roles and simulated services does on all nodes. So a payout of a
-// workspace without limits asks the store nothing for them. A node that hears of a change a moment later goes by what was
-// before; the amount of a limit by day is always read from the store.
+// The rules and limits of a workspace are cached until the epoch of the store moves. Every change of rules, limits, members, roles and
+// simulated services moves it on all nodes. So a payout of a workspace without limits needs no query for them. A node that learns of a
+// change a moment later applies the previous rules until then. The amount of a limit by day is always read from the store.
 type Rules struct {
 	db        *db.DB
 	vault     *vault.Vault
@@ -35,18 +34,18 @@ type Rules struct {
 	approvals *approval.Service
 	rails     *rail.Rails
 	screening Screening
-	commands  chan struct{} // has one for each command of the screening that runs
+	commands  chan struct{} // has one element for each command of the screening that runs
 	guards    cache.Cache[string, guard]
 	batches   cache.Cache[string, checkedBatch] // while they are sent
 }
 
-// maxGuards bounds how many workspaces are remembered.
+// maxGuards bounds how many workspaces are cached.
 const maxGuards = 10_000
 
-// maxOfEach bounds the rules and the limits of a workspace, since each payout looks at all.
+// maxOfEach bounds the rules and the limits of a workspace, since each payout reads all of them.
 const maxOfEach = 100
 
-// NewRules makes the service, and registers its kinds of approvals.
+// NewRules returns the service, and registers its kinds of approvals.
 func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, rails *rail.Rails, screening Screening) *Rules {
 	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screening: screening, commands: make(chan struct{}, maxCommands),
 		guards: cache.New[string, guard](maxGuards), batches: cache.New[string, checkedBatch](maxBatches)}
@@ -55,18 +54,18 @@ func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, app
 	return r
 }
 
-// guard is what holds in a workspace.
+// guard contains the rules, limits and states that apply in a workspace.
 type guard struct {
 	epoch  uint64
-	rules  []rule  // those that hold
-	alone  []rule  // those that are suspended, because one person alone has made them
-	sums   []limit // what counts for rules by sum
+	rules  []rule  // those in force
+	alone  []rule  // suspended ones, which one person alone has made
+	sums   []limit // the counters of rules by sum
 	limits []limit // by id
 	people access.SecondPerson
 	leaks  bool // an API key was reported as compromised, of any workspace
 
 	services rail.Services   // of the sandbox
-	stopped  map[string]bool // the modes in which sending is
+	stopped  map[string]bool // the modes in which sending is stopped
 }
 
 func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
@@ -92,7 +91,7 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 			g.alone = append(g.alone, one)
 		}
 		if one.guards() {
-			one.KeysMayApprove = one.demand().KeysMayApprove // only that takes two people
+			one.KeysMayApprove = one.demand().KeysMayApprove // only two people can let API keys approve
 			one.Status = api.RuleActive
 			g.rules = append(g.rules, one)
 		}
@@ -117,13 +116,13 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 	return g, err
 }
 
-// lockGuard lets changes of the rules and limits of a workspace take turns.
+// lockGuard serializes changes of the rules and limits of a workspace.
 func lockGuard(tx *db.Tx, workspaceID string) error {
 	_, err := tx.Row(`UPDATE workspace SET member_version = member_version WHERE id = $1 RETURNING id`, workspaceID).Scan(new(string))
 	return err
 }
 
-// found demands that what a rule or a limit names is of the workspace.
+// found returns a fault unless the object named by a rule or a limit belongs to the workspace.
 func found(q db.Q, what, id, sql string, args ...any) error {
 	if id == "" {
 		return nil
@@ -135,13 +134,13 @@ func found(q db.Q, what, id, sql string, args ...any) error {
 	return err
 }
 
-// inMode reports whether a rule or a limit for a mode, or both, holds for payouts of a mode.
+// inMode reports whether a rule or a limit for a mode, or for both, applies to payouts of a mode.
 func inMode(guard, mode string) bool { return guard == api.GuardBothModes || guard == mode }
 
-// meet reports whether there is a mode for which two rules or limits hold.
+// meet reports whether there is a mode in which two rules or limits both apply.
 func meet(guard, other string) bool { return inMode(guard, other) || other == api.GuardBothModes }
 
-// modesOf lists the modes for which a rule or a limit holds.
+// modesOf lists the modes in which a rule or a limit applies.
 func modesOf(guard string) []string {
 	if guard == api.GuardBothModes {
 		return []string{api.ModeSandbox, api.ModeLive}
@@ -149,7 +148,7 @@ func modesOf(guard string) []string {
 	return []string{guard}
 }
 
-// onlyMode returns the one mode for which a rule or a limit holds, "" if it is both.
+// onlyMode returns the one mode in which a rule or a limit applies, "" if it is both.
 func onlyMode(guard string) string {
 	if guard == api.GuardBothModes {
 		return ""
@@ -157,7 +156,7 @@ func onlyMode(guard string) string {
 	return guard
 }
 
-// modeText completes a sentence about a rule or a limit.
+// modeText returns the words about the mode that complete a sentence about a rule or a limit.
 func modeText(mode string) string {
 	if mode == api.GuardBothModes {
 		return ""
@@ -165,7 +164,7 @@ func modeText(mode string) string {
 	return " of " + mode + " payouts"
 }
 
-// foundAccount demands that of an account, which must be of the mode, and returns its currency.
+// foundAccount returns a fault unless an account belongs to the workspace and has the mode. It returns the currency of the account.
 func foundAccount(q db.Q, workspaceID, id, mode string) (currency string, err error) {
 	if id == "" {
 		return "", nil
@@ -183,8 +182,8 @@ func foundAccount(q db.Q, workspaceID, id, mode string) (currency string, err er
 // accountCurrency is a column: the currency of the account that a rule or a limit names.
 const accountCurrency = `(SELECT a.currency FROM ledger_account a WHERE a.id = account_id)`
 
-// meant returns the currency in which the amounts of a rule or a limit are meant: that of its account,
-// of its rail or of all rails, "" if those have several.
+// meant returns the currency of the amounts of a rule or a limit. It is that of its account, of its rail or of all rails, "" if those have
+// several.
 func (r *Rules) meant(ofAccount, railName string) (currency string) {
 	if ofAccount != "" {
 		return ofAccount
@@ -201,7 +200,7 @@ func (r *Rules) meant(ofAccount, railName string) (currency string) {
 	return currency
 }
 
-// foundRail demands that there is a rail of a name, live or in the sandbox.
+// foundRail returns a fault unless there is a rail of a name, live or in the sandbox.
 func (r *Rules) foundRail(name string) error {
 	if name == "" || r.rails.Named(name, false) != nil || r.rails.Named(name, true) != nil {
 		return nil
@@ -215,8 +214,8 @@ func (r *Rules) foundRail(name string) error {
 	return fault.Invalid("rail", "must be one of "+strings.Join(names, ", "))
 }
 
-// Screen asks the operator's screening about a payout. If it is a command and too many run already,
-// the payout waits for its turn, and after a while it is held.
+// Screen calls the operator's screening for a payout. If it is a command and too many run already, the payout waits for a free slot. After
+// screenTimeout it is held.
 func (r *Rules) Screen(ctx context.Context, facts any) (Verdict, string, error) {
 	if r.screening.Command == "" {
 		return r.screening.Screen(ctx, facts)

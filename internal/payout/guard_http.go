@@ -11,10 +11,10 @@ import (
 // maxCents is the greatest amount: 15 digits.
 const maxCents = 999_999_999_999_999
 
-// maxApprovals is how many people a rule can demand.
+// maxApprovals is how many approvals a rule can demand.
 const maxApprovals = 3
 
-// GuardsInput asks for the rules or the limits of a workspace.
+// GuardsInput is a request for the rules or the limits of a workspace.
 type GuardsInput struct {
 	WorkspaceID *string `query:"workspace_id"`
 	web.PageParams
@@ -30,7 +30,7 @@ type CreateRuleInput struct {
 	api.ApprovalRuleCreate
 }
 
-// Validate checks the rule without looking at the database.
+// Validate checks the rule without reading the database.
 func (in *CreateRuleInput) Validate(v *fault.Violations) {
 	checkGuardMode(v, in.Mode)
 	checkIDs(v, map[string]*string{"account_id": in.AccountID, "client_id": in.ClientID, "rail": in.Rail, "role": in.Role})
@@ -78,7 +78,7 @@ type SetLimitInput struct {
 	api.PayoutLimitSet
 }
 
-// Validate checks the limit without looking at the database.
+// Validate checks the limit without reading the database.
 func (in *SetLimitInput) Validate(v *fault.Violations) {
 	checkGuardMode(v, in.Mode)
 	checkIDs(v, map[string]*string{"account_id": in.AccountID, "maker_id": in.MakerID, "entry_id": in.EntryID, "rail": in.Rail})

@@ -15,8 +15,8 @@ import (
 	"bursar/internal/web"
 )
 
-// HealthInput names a service. Without a mode it is the live one, if there is one of that name. One of
-// the sandbox is as it is in the workspace or, without that, where it is worst of those of the caller.
+// HealthInput names a service. Without a mode it is the live one, if there is one of that name. The state of a sandbox service is that of
+// the given workspace. Without a workspace it is the worst state in those of the caller.
 type HealthInput struct {
 	ServiceName string  `path:"service_name"`
 	WorkspaceID *string `query:"workspace_id"`
@@ -28,15 +28,15 @@ func (in *HealthInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "mode", in.Mode, api.ModeSandbox, api.ModeLive)
 }
 
-// service is what a name stands for.
+// service is a rail, a connector or an institution in one mode.
 type service struct {
 	kind      string
 	sandbox   bool
-	rail      *rail.Rail     // of a rail
-	connector rail.Connector // of a rail or a connector
+	rail      *rail.Rail     // set for a rail
+	connector rail.Connector // set for a rail or a connector
 }
 
-// services returns what a name stands for, in both modes.
+// services returns the services of a name, in both modes.
 func (s *Service) services(name string) (list []service) {
 	for _, sandbox := range []bool{false, true} {
 		if r := s.rails.Named(name, sandbox); r != nil {
@@ -54,8 +54,8 @@ func (s *Service) services(name string) (list []service) {
 	return list
 }
 
-// Health says how a rail, a connector or an institution is. Whoever may call the API may ask, and about
-// a workspace all of its members.
+// Health returns the state of a rail, a connector or an institution. Every caller of the API may read it. The state in a workspace is for
+// its members.
 func (s *Service) Health(ctx context.Context, by db.Caller, in HealthInput) (api.ServiceHealth, error) {
 	if in.WorkspaceID != nil {
 		if _, err := s.authority.Permissions(ctx, by.Actor, *in.WorkspaceID); err != nil {
@@ -88,15 +88,15 @@ func (s *Service) Health(ctx context.Context, by db.Caller, in HealthInput) (api
 	return out, nil
 }
 
-// sandboxes are those whose services are meant: that of a workspace or, without one, those of all
-// workspaces that an account is a member of.
+// sandboxes selects the workspaces whose sandbox services a request is about: one workspace or, without one, all that an account is a
+// member of.
 type sandboxes struct {
 	workspaceID, accountID string
 	scope                  audit.Scope // of the account's credential
-	oneFactor              bool        // the account is shown nothing of organizations that demand a second factor
+	oneFactor              bool        // the account is not shown organizations that demand a second factor
 }
 
-// addTo adds to a statement that its rows are of these.
+// addTo adds to a statement the condition that its rows belong to these workspaces.
 func (of sandboxes) addTo(sql *db.Statement) {
 	if of.workspaceID != "" {
 		sql.Add(` AND workspace_id = `, of.workspaceID)
@@ -113,8 +113,7 @@ func (of sandboxes) addTo(sql *db.Statement) {
 	sql.Add(`)`)
 }
 
-// healthOf says how a service is, as far as the store knows. Of one that is live it only knows how many
-// payouts wait.
+// healthOf returns the state of a service according to the store. For a live service the store has only the number of waiting payouts.
 func (s *Service) healthOf(q db.Q, of service, name string, in sandboxes) (out api.ServiceHealth, err error) {
 	out = api.ServiceHealth{ServiceName: name, Kind: of.kind, Mode: mode(of.sandbox), Status: string(rail.Up)}
 	if of.rail != nil && of.rail.Hours != nil {
@@ -141,14 +140,13 @@ func (s *Service) healthOf(q db.Q, of service, name string, in sandboxes) (out a
 	return out, err
 }
 
-// worse says whether the second state of health is worse than the first.
+// worse reports whether the second state of health is worse than the first.
 func worse(a, b rail.Status) bool {
 	order := []rail.Status{rail.Up, rail.Degraded, rail.Down}
 	return slices.Index(order, b) > slices.Index(order, a)
 }
 
-// queued counts the payouts that wait for a service: of the sandbox, those of some workspaces, and
-// else those of all.
+// queued counts the payouts that wait for a service: for the sandbox, those of some workspaces, and otherwise those of all.
 func (s *Service) queued(q db.Q, of service, name string, in sandboxes) (total int64, err error) {
 	for _, r := range s.rails.All() {
 		if r.Sandbox() != of.sandbox || of.connector != nil && r.Connector != of.connector || of.rail != nil && r != of.rail {
@@ -156,7 +154,7 @@ func (s *Service) queued(q db.Q, of service, name string, in sandboxes) (total i
 		}
 		sql := db.NewStatement(`SELECT count(*) FROM (SELECT id FROM payout WHERE status = 'pending' AND mode = `, mode(of.sandbox))
 		if of.sandbox {
-			// Of an index by rail, too many rows would be of other workspaces, or have ended long ago.
+			// With an index by rail, too many rows would be of other workspaces, or have ended long ago.
 			sql.Add(` AND rail || '' = `, r.Name)
 			in.addTo(sql)
 		} else {
@@ -176,13 +174,13 @@ func (s *Service) queued(q db.Q, of service, name string, in sandboxes) (total i
 	return min(total, 10_000), nil
 }
 
-// InstitutionsInput asks for the institutions that can be paid, or for those that a rail reaches.
+// InstitutionsInput is a request for the institutions that can be paid, or for those that a rail reaches.
 type InstitutionsInput struct {
 	Rail *string `query:"rail"`
 	web.PageParams
 }
 
-// Institutions lists who can be paid. Whoever may call the API may ask.
+// Institutions lists the institutions that can be paid. Every caller of the API may read them.
 func (s *Service) Institutions(ctx context.Context, _ db.Caller, in InstitutionsInput) (web.Page[api.Institution], error) {
 	if in.Rail != nil && s.rails.Named(*in.Rail, true) == nil && s.rails.Named(*in.Rail, false) == nil {
 		return web.Page[api.Institution]{}, fault.Invalid("rail", "is not the name of a rail")
@@ -198,8 +196,7 @@ func (s *Service) Institutions(ctx context.Context, _ db.Caller, in Institutions
 		}, "institutions", text(in.Rail))
 }
 
-// reached lists institutions by their codes, each with the rails that reach it. A live rail stands
-// for the one of the sandbox that has its name.
+// reached lists institutions by their codes, each with the rails that reach it. A live rail represents the sandbox rail of the same name.
 func (s *Service) reached(by *string) []api.Institution {
 	var list []api.Institution
 	for _, i := range institution.All() {

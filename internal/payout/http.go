@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxDescription = 140 // which every rail carries
+	maxDescription = 140 // the length that every rail carries
 	maxName        = 200
 	maxReason      = 1000
 	maxSearch      = 100
@@ -21,7 +21,7 @@ type CreateInput struct {
 	api.PayoutCreate
 }
 
-// Validate checks the payout without looking at the database.
+// Validate checks the payout without reading the database.
 func (in *CreateInput) Validate(v *fault.Violations) {
 	checkSource(v, in.SourceAccountID, in.Currency)
 	checkTerms(v, "", in.PayoutTerms)
@@ -62,7 +62,7 @@ func checkDestination(v *fault.Violations, path string, methodID *string, a *api
 	web.CheckText(v, path+"settlement_account.bank_code", a.BankCode, 1, 100)
 }
 
-// ListInput asks for a page of the payouts of a workspace.
+// ListInput is a request for a page of the payouts of a workspace.
 type ListInput struct {
 	WorkspaceID *string `query:"workspace_id"`
 	AccountID   *string `query:"source_account_id"`
@@ -103,24 +103,24 @@ type Input struct {
 	ID string `path:"id"`
 }
 
-// GetInput names a payout, and says whether its account number is wanted in full.
+// GetInput names a payout, and contains whether to return its account number in full.
 type GetInput struct {
 	ID     string  `path:"id"`
 	Reveal *string `query:"reveal"`
 }
 
-// Validate checks the wish.
+// Validate checks the parameters.
 func (in *GetInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "reveal", in.Reveal, "true", "false")
 }
 
-// UpdateInput names a draft and says what to change about it.
+// UpdateInput names a draft and contains the changes to it.
 type UpdateInput struct {
 	ID string `path:"id"`
 	api.PayoutUpdate
 }
 
-// Validate checks the change without looking at the database.
+// Validate checks the changes without reading the database.
 func (in *UpdateInput) Validate(v *fault.Violations) {
 	if in.AmountCents != nil {
 		checkAmount(v, "amount_cents", *in.AmountCents)
@@ -133,48 +133,48 @@ func (in *UpdateInput) Validate(v *fault.Violations) {
 	checkDestination(v, "", in.ReceivingMethodID, in.SettlementAccount)
 }
 
-// ApproveInput names a payout and says what was shown and how it was checked.
+// ApproveInput names a payout, and contains what was shown to the approver and how it was checked.
 type ApproveInput struct {
 	ID string `path:"id"`
 	api.PayoutApprove
 }
 
-// Validate checks the texts without looking at the database.
+// Validate checks the texts without reading the database.
 func (in *ApproveInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "digest", in.Digest, 1, 100)
 	web.CheckText(v, "verification", in.Verification, 0, maxReason)
 }
 
-// RejectInput names a payout and says why it is refused.
+// RejectInput names a payout and contains the reason for the rejection.
 type RejectInput struct {
 	ID string `path:"id"`
 	api.PayoutReject
 }
 
-// Validate checks the reason without looking at the database.
+// Validate checks the reason without reading the database.
 func (in *RejectInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "reason", in.Reason, 1, maxReason)
 }
 
-// ResolveInput names a payout and says whether it was paid.
+// ResolveInput names a payout and contains whether it was paid.
 type ResolveInput struct {
 	ID string `path:"id"`
 	api.PayoutResolve
 }
 
-// Validate checks the resolution without looking at the database.
+// Validate checks the resolution without reading the database.
 func (in *ResolveInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "as", &in.As, api.ResolvePaid, api.ResolveNotPaid)
 	web.CheckText(v, "evidence", in.Evidence, 1, maxReason)
 }
 
-// CancelInput names a payout and may say why it is taken back.
+// CancelInput names a payout and may contain the reason for the cancellation.
 type CancelInput struct {
 	ID string `path:"id"`
 	api.PayoutCancel
 }
 
-// Validate checks the reason without looking at the database.
+// Validate checks the reason without reading the database.
 func (in *CancelInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "reason", in.Reason, 0, maxReason)
 }
@@ -184,7 +184,7 @@ type BatchInput struct {
 	api.PayoutBatchCreate
 }
 
-// Validate checks the payouts without looking at the database.
+// Validate checks the payouts without reading the database.
 func (in *BatchInput) Validate(v *fault.Violations) {
 	checkSource(v, in.SourceAccountID, in.Currency)
 	web.CheckOptionalText(v, "description", in.Description, 0, maxDescription)
@@ -197,5 +197,5 @@ func (in *BatchInput) Validate(v *fault.Violations) {
 	}
 }
 
-// Cost is how many requests of the rate limit it counts as.
+// Cost returns how many requests the batch counts as for the rate limit.
 func (in *BatchInput) Cost() int { return (len(in.Payouts) + api.BatchCost - 1) / api.BatchCost }

@@ -18,13 +18,13 @@ import (
 // integrityName is the name of the store's secret that authenticates the ledger and the terms of payouts.
 const integrityName = "integrity_key"
 
-// ErrNoIntegrity is for a store whose integrity key is gone, though its ledger has transactions.
+// ErrNoIntegrity is the error for a store whose integrity key is gone, though its ledger has transactions.
 var ErrNoIntegrity = errors.New("the store has lost its integrity key, though its ledger has transactions: " +
 	"someone may have deleted it. Restore a backup, or run 'bursar admin ledger reauthenticate' to accept the ledger as it is")
 
-// LoadIntegrity lets the store authenticate the ledger and payouts. It makes the key of a store that has none. If the ledger has
-// transactions, their key is gone, and there is a new one only with accept, which is an operator's decision: then the ledger is
-// recorded as it is, and payouts whose money is reserved get their codes.
+// LoadIntegrity enables the store to authenticate the ledger and payouts. It creates the key in a store that has none. If the ledger has
+// transactions, their key is gone, and a new one is created only with accept, which is an operator's decision. Then the ledger is recorded
+// as it is, and payouts whose money is reserved get their codes.
 func LoadIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) error {
 	found, err := FindIntegrity(ctx, d, v)
 	if err == nil && !found {
@@ -35,7 +35,7 @@ func LoadIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) e
 	return err
 }
 
-// FindIntegrity lets the store authenticate the ledger and payouts, and reports whether it has a key for that.
+// FindIntegrity enables the store to authenticate the ledger and payouts, and reports whether it has a key for that.
 func FindIntegrity(ctx context.Context, d *db.DB, v *vault.Vault) (bool, error) {
 	secret, err := v.StoredSecret(ctx, integrityName)
 	if err != nil || secret == nil {
@@ -143,7 +143,7 @@ func eachOpen(q db.Q, fn func(p *Payout) error) error {
 	}
 }
 
-// authenticate gives a payout the code of its terms, and reports whether its account number could be read.
+// authenticate gives a payout the code of its terms. It reports whether the account number could be read.
 func authenticate(tx *db.Tx, v *vault.Vault, i *db.Integrity, p *Payout) (bool, error) {
 	to, err := number(v, *p)
 	if err != nil || to == audit.LostNumber {
@@ -156,7 +156,7 @@ func authenticate(tx *db.Tx, v *vault.Vault, i *db.Integrity, p *Payout) (bool, 
 	return true, tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, p.ID, p.termsCode(i, to, pays))
 }
 
-// Authenticate gives a payout that waits its code under the present key, for tests that reserve its money without the service.
+// Authenticate gives a waiting payout its code under the current key. It is for tests that reserve money without the service.
 func Authenticate(tx *db.Tx, v *vault.Vault, id string) error {
 	list, err := db.Collect(tx.Q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id = $1`, id)
 	for _, p := range list {

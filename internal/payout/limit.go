@@ -11,24 +11,24 @@ import (
 	"bursar/internal/fault"
 )
 
-// Spending is what a payout takes of the limits of its workspace.
+// Spending contains what a payout counts as for the limits of its workspace.
 type Spending struct {
 	WorkspaceID, AccountID, EntryID string
-	Makers                          []string // all who had a part in asking for it
-	// DestinationKey stands for the number that is paid, so that no limit of a payee is passed by
-	// paying them by another entry, or by none.
+	Makers                          []string // all who had a part in requesting it
+	// DestinationKey represents the destination account number. So paying a payee through another entry, or through none, does not avoid a
+	// limit of the payee.
 	DestinationKey string
-	Key            []byte // the same, as receiving methods have it
+	Key            []byte // the same key, as receiving methods store it
 	Rail           string
 	Mode, Currency string
 	Amount         int64
-	At             int64 // when it was taken, in Unix milliseconds
+	At             int64 // when it was counted, in Unix milliseconds
 
 	payees []string // EntryID, and all entries that have the number
 }
 
-// TakeLimits counts a payout, in the transaction that reserves its money, and returns a fault
-// LIMIT_EXCEEDED if that passes a limit. Then nothing is counted, so that the transaction can go on with other payouts.
+// TakeLimits counts a payout, in the transaction that reserves its money. It returns a fault LIMIT_EXCEEDED if the payout exceeds a limit.
+// Then nothing is counted, so that the transaction can go on with other payouts.
 func (r *Rules) TakeLimits(tx *db.Tx, p Spending) error {
 	g, err := r.guard(tx.Q, p.WorkspaceID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *Rules) TakeLimits(tx *db.Tx, p Spending) error {
 	return takeLimits(tx, g.limits, p)
 }
 
-// counter names what a limit counts: see the table payout_counted.
+// counter identifies what a limit counts: see the table payout_counted.
 type counter struct {
 	guardID        string
 	day            int64
@@ -121,7 +121,7 @@ func takeLimits(tx *db.Tx, limits []limit, p Spending) error {
 	return nil
 }
 
-// GiveBack undoes TakeLimits for a payout that failed or was cancelled, if that was today.
+// GiveBack undoes TakeLimits for a payout that failed or was cancelled on the day it was counted.
 func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
 	if day(p.At) != day(tx.Now()) {
 		return nil
@@ -144,7 +144,7 @@ func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
 	return nil
 }
 
-// giveBack takes a payout that failed or was cancelled from what limits and rules have counted.
+// giveBack removes a payout that failed or was cancelled from the counters of limits and rules.
 func (r *Rules) giveBack(tx *db.Tx, p Payout) error {
 	if err := r.GiveBack(tx, p.spending()); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (r *Rules) giveBack(tx *db.Tx, p Payout) error {
 	return r.discount(tx, p)
 }
 
-// Count is TakeLimits for a payout that was paid already: it counts whatever the limits allow.
+// Count is TakeLimits for a payout that was already paid: it counts even above the limits.
 func (r *Rules) Count(tx *db.Tx, p Spending) error {
 	g, err := r.guard(tx.Q, p.WorkspaceID)
 	if err != nil {
@@ -169,12 +169,12 @@ func (r *Rules) Count(tx *db.Tx, p Spending) error {
 	return nil
 }
 
-// maxPayees bounds how many entries with one number are looked for.
+// maxPayees bounds how many entries with one number are read.
 const maxPayees = 100
 
-// findPayees finds all entries whose number is paid, if there are limits of payees: whoever pays the
-// number by another entry, or by none, pays them. What was not payable when the payout was taken does
-// not count, so that GiveBack undoes no more than TakeLimits did.
+// findPayees finds all entries that have the paid number, if there are limits of payees. So paying the number through another entry, or
+// through none, counts for these payees. A method that was not payable when the payout was counted is left out, so that GiveBack undoes no
+// more than TakeLimits did.
 func (p *Spending) findPayees(q db.Q, limits []limit) (err error) {
 	p.payees = nil
 	if len(p.Key) > 0 && slices.ContainsFunc(limits, func(l limit) bool { return l.EntryID != "" || l.Each == api.EachPayee }) {
@@ -187,12 +187,12 @@ func (p *Spending) findPayees(q db.Q, limits []limit) (err error) {
 	return err
 }
 
-// day is the number of the day in Manila, which has no daylight-saving time.
+// day returns the number of the day in Manila, which has no daylight-saving time.
 func day(at int64) int64 {
 	return (at + (8 * time.Hour).Milliseconds()) / (24 * time.Hour).Milliseconds()
 }
 
-// limit is a row.
+// limit is a row of the table payout_limit.
 type limit struct {
 	api.PayoutLimit
 	version int64
@@ -215,7 +215,7 @@ type use struct {
 	counter
 }
 
-// uses are the counters of a payout. They are locked in this order: by limit, then by whom they are of.
+// uses returns the counters of a payout. They are locked in this order: by limit, then by the object that they count for.
 func uses(limits []limit, p Spending) []use {
 	var list []use
 	for _, l := range limits {
@@ -239,7 +239,7 @@ func uses(limits []limit, p Spending) []use {
 	return list
 }
 
-// add counts an amount, and returns how much is counted with it. The row is locked by that.
+// add counts an amount and returns the new sum. It locks the row.
 func (c counter) add(tx *db.Tx, amount int64) (sum int64, err error) {
 	_, err = tx.Row(`INSERT INTO payout_counted (guard_id, day, of_id, mode, currency, amount, count) VALUES ($1, $2, $3, $4, $5, $6, 1)
 		ON CONFLICT (guard_id, day, of_id, mode, currency) DO UPDATE SET amount = payout_counted.amount + $6, count = payout_counted.count + 1
@@ -247,8 +247,7 @@ func (c counter) add(tx *db.Tx, amount int64) (sum int64, err error) {
 	return sum, err
 }
 
-// take counts an amount if the limit allows it. The row is locked by that, so of callers at the
-// same moment no more are counted than fit.
+// take counts an amount if the limit allows it. It locks the row, so concurrent callers count no more than the limit allows.
 func (u use) take(tx *db.Tx, amount int64) (bool, error) {
 	if err := tx.Exec(`INSERT INTO payout_counted (guard_id, day, of_id, mode, currency, amount, count) VALUES ($1, $2, $3, $4, $5, 0, 0)
 		ON CONFLICT (guard_id, day, of_id, mode, currency) DO NOTHING`, u.guardID, u.day, u.of, u.mode, u.currency); err != nil {
@@ -265,7 +264,8 @@ func (c counter) giveBack(tx *db.Tx, amount int64) error {
 		WHERE guard_id = $1 AND day = $2 AND of_id = $3 AND mode = $4 AND currency = $5`, c.guardID, c.day, c.of, c.mode, c.currency, amount)
 }
 
-// refusal says which limit does not allow a payout, and how much is left of it; nil if it was removed meanwhile.
+// refusal returns a fault with the limit that does not allow a payout and how much of it is left. It returns nil if the limit was removed
+// meanwhile.
 func (u use) refusal(tx *db.Tx, p Spending) error {
 	l, err := findLimit(tx.Q, u.ID)
 	if err != nil || l.ID == "" {
@@ -302,7 +302,7 @@ func exceeded(l limit, left int64, leftCount *int64, p Spending) error {
 	return f
 }
 
-// limitText says what a limit allows.
+// limitText describes what a limit allows.
 func limitText(l api.PayoutLimit) string {
 	var b strings.Builder
 	b.WriteString("at most " + centsText(l.AmountCents, l.Currency))
@@ -333,7 +333,7 @@ func readLimit(r db.Rows) limit {
 		Each: r.Text(6), Per: r.Text(7), AmountCents: r.Int(8), Count: r.Int(9), ApprovalID: r.Text(11), CreatedAt: r.Int(12), Mode: r.Text(13), Currency: r.Text(14)}, r.Int(10)}
 }
 
-// limitsOf lists the limits of a workspace that hold for a mode, or all.
+// limitsOf lists the limits of a workspace that apply in a mode, or all of them.
 func (r *Rules) limitsOf(q db.Q, workspaceID, mode, after string, take int) ([]limit, error) {
 	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit
 		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)

@@ -32,7 +32,7 @@ func (r *Rules) ListLimits(ctx context.Context, by db.Caller, in GuardsInput) (w
 		}, "limits", workspaceID, access.ModeOf(by.Actor))
 }
 
-// SetLimit makes a limit, or changes the one with the same scope. More than before waits for approval.
+// SetLimit creates a limit, or changes the one with the same scope. An increase waits for approval.
 func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (web.Made[api.PayoutLimit], error) {
 	var none web.Made[api.PayoutLimit]
 	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
@@ -71,8 +71,7 @@ func sameScope(a, b api.PayoutLimit) bool {
 	return a.Mode == b.Mode && a.AccountID == b.AccountID && a.MakerID == b.MakerID && a.EntryID == b.EntryID && a.Rail == b.Rail && a.Each == b.Each && a.Per == b.Per
 }
 
-// changeLimit sets the amount and the count of a limit, or asks for that if it allows more. A
-// change that waited is void.
+// changeLimit sets the amount and the count of a limit, or requests approval if it allows more. A change that waited is void.
 func (r *Rules) changeLimit(tx *db.Tx, by db.Caller, number int64, people access.SecondPerson, old limit, amount, count int64) (api.PayoutLimit, audit.Event, error) {
 	l := old.PayoutLimit
 	l.AmountCents, l.Count = amount, count
@@ -97,7 +96,7 @@ func (r *Rules) changeLimit(tx *db.Tx, by db.Caller, number int64, people access
 	return l, event, tx.Exec(`UPDATE payout_limit SET amount = $2, count = $3, version = version + 1, approval_id = NULL WHERE id = $1`, l.ID, amount, count)
 }
 
-// RemoveLimit removes a limit. Where there is somebody who could approve that, it waits for them.
+// RemoveLimit removes a limit. If there is a second person who could approve it, the removal waits for that approval.
 func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (api.PayoutLimit, error) {
 	var l limit
 	err := r.db.Read(ctx, func(q db.Q) (err error) {
@@ -137,7 +136,7 @@ func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (a
 	})
 }
 
-// askForLimit ends what waits about a limit, and asks for a change of it that allows more.
+// askForLimit voids what waits about a limit, and requests approval of a change that allows more.
 func (r *Rules) askForLimit(tx *db.Tx, by db.Caller, number int64, people access.SecondPerson, old limit, c limitChange, more bool) (waits string, err error) {
 	if old.ApprovalID != "" {
 		if _, err := r.approvals.Void(tx, by, old.ID, "the limit was changed again"); err != nil {
@@ -168,8 +167,8 @@ func (r *Rules) limitsForChange(tx *db.Tx, by db.Caller, workspaceID string) (al
 	return all, people, err
 }
 
-// checkLimit demands that what a limit names is there and of its workspace, and returns the currency in
-// which its amount is meant.
+// checkLimit returns a fault unless everything that a limit names exists and belongs to its workspace. It returns the currency of the
+// limit's amount.
 func (r *Rules) checkLimit(q db.Q, number int64, l api.PayoutLimit) (currency string, err error) {
 	if currency, err = foundAccount(q, l.WorkspaceID, l.AccountID, l.Mode); err == nil {
 		currency, err = r.meant(currency, l.Rail), r.foundRail(l.Rail)
@@ -183,10 +182,10 @@ func (r *Rules) checkLimit(q db.Q, number int64, l api.PayoutLimit) (currency st
 	return currency, found(q, "directory entry", l.EntryID, `SELECT id FROM directory_entry WHERE id = $1 AND workspace_number = $2`, db.PackID("entry", l.EntryID), number)
 }
 
-// limitKind is the name of approvals of limits that allow more.
+// limitKind is the kind of approvals of limits that allow more.
 const limitKind = "payout_limit"
 
-// limitChange is what such an approval is for. Without After the limit ends.
+// limitChange is what such an approval is for. Without After the limit is removed.
 type limitChange struct {
 	Before *api.PayoutLimit `json:"before,omitzero"`
 	After  *api.PayoutLimit `json:"after,omitzero"`

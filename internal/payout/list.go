@@ -50,7 +50,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 	return web.NewPage(window, list, func(p api.Payout) string { return p.ID }), nil
 }
 
-// workspace is the one that a list is of: the account tells it, if one is given.
+// workspace returns the workspace that a list is of: that of the account, if one is given.
 func (s *Service) workspace(ctx context.Context, by db.Caller, in ListInput) (string, error) {
 	if in.WorkspaceID != nil || in.AccountID == nil {
 		return s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
@@ -63,7 +63,7 @@ func (s *Service) workspace(ctx context.Context, by db.Caller, in ListInput) (st
 	return a.WorkspaceID, err
 }
 
-// scope makes an absent filter different from an empty one.
+// scope distinguishes an absent filter from an empty one.
 func scope(filter *string) string {
 	if filter == nil {
 		return ""
@@ -71,15 +71,14 @@ func scope(filter *string) string {
 	return "=" + *filter
 }
 
-// commonThreshold is how many payouts must match a name before it is faster to scan the newest ones
-// for it than to collect and sort all that match.
+// commonThreshold is how many payouts must match a name before a scan of the newest is faster than to collect and sort all that match.
 const commonThreshold = 1000
 
-// unindexed follows a column that no index is to be used for.
+// unindexed follows a column that must not use an index.
 const unindexed = ` || ''`
 
-// statement is the query for a page. Each filter has an index that ends with the id. Names have one
-// that does not help to read the newest first, so it is said whether to use that or the others.
+// statement returns the query for a page. Each filter has an index that ends with the id. Names have one that does not help to read the
+// newest first, so the query selects either that index or the others.
 func (in ListInput) statement(q db.Q, workspaceID, mode string, w web.Window) (*db.Statement, error) {
 	below, others, names := w.After, "", ""
 	if in.Until != nil {

@@ -14,8 +14,8 @@ import (
 	"bursar/internal/rail"
 )
 
-// receive takes what a connector tells by itself. A notice or a message that cannot be taken stays where
-// it is, is tried again, and does not keep others from being taken.
+// receive processes what a connector reports unasked. A notice or a message that cannot be processed stays where it is and is retried. It
+// does not keep others from being processed.
 func (d *Dispatcher) receive(ctx context.Context, from rail.Connector) (worked bool, err error) {
 	stopped, asking, err := d.stopped(ctx)
 	if err == nil && stopped && !asking {
@@ -42,7 +42,7 @@ func (d *Dispatcher) takeMessage(ctx context.Context, from rail.Connector, m rai
 		more, err := d.takeSome(ctx, from, some)
 		left, failed = append(left, more...), errors.Join(failed, err)
 	}
-	// Of a payment that has a notice left nothing is done: a connector may tell all of it at once.
+	// A notice is done only if no notice about the same payment is left: a connector may report all of them at once.
 	m.Notices = slices.DeleteFunc(slices.Clone(m.Notices), func(n rail.Notice) bool {
 		return slices.ContainsFunc(left, func(l rail.Notice) bool { return l == n || n.EndToEndID != "" && l.EndToEndID == n.EndToEndID })
 	})
@@ -50,11 +50,10 @@ func (d *Dispatcher) takeMessage(ctx context.Context, from rail.Connector, m rai
 	return errors.Join(failed, from.Done(ctx, m))
 }
 
-// takeSome takes notices, all of them in one transaction or, if that fails, as many as it can. It
-// returns those that are left.
+// takeSome processes notices, all of them in one transaction or, if that fails, as many as possible. It returns the remaining ones.
 func (d *Dispatcher) takeSome(ctx context.Context, from rail.Connector, list []rail.Notice) (left []rail.Notice, err error) {
 	err = d.take(ctx, from, list)
-	if db.IsUnique(err) { // another node has taken one of them meanwhile
+	if db.IsUnique(err) { // another node has processed one of them meanwhile
 		err = d.take(ctx, from, list)
 	}
 	switch {
@@ -66,7 +65,7 @@ func (d *Dispatcher) takeSome(ctx context.Context, from rail.Connector, list []r
 	case d.db.Read(ctx, func(q db.Q) error {
 		_, err := q.Row(`SELECT 1`).Scan(new(int64))
 		return err
-	}) != nil: // it is the store that fails, and not one of them
+	}) != nil: // the store fails, and not one of the notices
 		return list, err
 	}
 	half := len(list) / 2
@@ -75,7 +74,7 @@ func (d *Dispatcher) takeSome(ctx context.Context, from rail.Connector, list []r
 	return slices.Concat(first, second), errors.Join(err, failed)
 }
 
-// take stores notices with their effects.
+// take processes notices: it stores them with their effects.
 func (d *Dispatcher) take(ctx context.Context, from rail.Connector, list []rail.Notice) error {
 	t, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*taking, audit.Event, error) {
 		t := &taking{change: newChange(d.now(), d), tx: tx, rules: d.rules, from: from, mode: mode(from.Sandbox())}
@@ -89,7 +88,7 @@ func (d *Dispatcher) take(ctx context.Context, from rail.Connector, list []rail.
 	return err
 }
 
-// taking is the taking of notices in one transaction.
+// taking is the processing of notices in one transaction.
 type taking struct {
 	*change
 	tx        *db.Tx
@@ -101,7 +100,7 @@ type taking struct {
 }
 
 func (t *taking) all(list []rail.Notice) error {
-	// The attempts are locked first: whoever takes the same notices waits here, and then finds them taken.
+	// The attempts are locked first: another node that processes the same notices waits here, and then finds them processed.
 	var ids []any
 	for _, n := range list {
 		if n.EndToEndID != "" {
@@ -117,7 +116,7 @@ func (t *taking) all(list []rail.Notice) error {
 	var moving []*attempt
 	for _, n := range list {
 		a := t.found[n.EndToEndID]
-		// What is settled moves no money of an account, unless it completes the payout.
+		// A settled notice moves no money of an account, unless it completes the payout.
 		if a != nil && (n.Kind == rail.Returned || n.Kind == rail.Decided && decisive(n.Outcome) || n.Kind == rail.Settled && a.state != rail.Completed) {
 			moving = append(moving, a)
 		}
@@ -144,7 +143,7 @@ func (t *taking) all(list []rail.Notice) error {
 
 type noticeKey struct{ message, entry string }
 
-// taken says which notices were taken before.
+// taken reports which notices were processed before.
 func (t *taking) taken(list []rail.Notice) (map[noticeKey]bool, error) {
 	entries := map[string][]any{}
 	for _, n := range list {
@@ -166,11 +165,11 @@ func (t *taking) taken(list []rail.Notice) (map[noticeKey]bool, error) {
 	return taken, nil
 }
 
-// one takes a notice that was not taken before.
+// one processes a notice that was not processed before.
 func (t *taking) one(n rail.Notice) error {
 	a := t.found[n.EndToEndID]
 	if a != nil && a.payout.Mode != t.mode {
-		a = nil // a sandbox says nothing about what is real
+		a = nil // a notice of the sandbox is not about a live payment
 	}
 	var payoutID string
 	explained := false
@@ -180,12 +179,12 @@ func (t *taking) one(n rail.Notice) error {
 	var err error
 	switch {
 	case n.Kind == rail.Decided:
-		explained = true // it moves nothing by itself
+		explained = true // a decision alone moves no money
 		if a != nil {
 			t.decide(a, n.Outcome)
 		}
 	case !n.Booked && n.Kind != rail.Deposited:
-		explained = true // the bank has announced it, and may yet think otherwise
+		explained = true // the bank has announced the movement and may still decide otherwise
 	case n.Kind == rail.Settled && a != nil:
 		explained = t.settled(a, n)
 	case n.Kind == rail.Returned && a != nil:
@@ -203,8 +202,8 @@ func (t *taking) one(n rail.Notice) error {
 		t.from.Name(), n.MessageID, n.EntryID, string(n.Kind), db.NullText(payoutID), t.now)
 }
 
-// cameBack takes a return. A second one is another movement if the bank names both of them itself. If
-// the first was named by its message, because the bank gave no reference there, it may be the same.
+// cameBack processes a return. A second one is another movement if the bank has given its own reference to both. If the first was named by
+// its message, because the bank gave no reference there, it may be the same.
 func (t *taking) cameBack(a *attempt, n rail.Notice) (explained bool, err error) {
 	if a.payout.Status == Reversed && n.Outcome.Reference != "" {
 		named, err := t.tx.Row(`SELECT entry_id FROM rail_notice WHERE payout_id = $1 AND kind = 'returned' AND connector = $2 AND message_id = $3 LIMIT 1`,
@@ -219,10 +218,10 @@ func (t *taking) cameBack(a *attempt, n rail.Notice) (explained bool, err error)
 	return t.returned(a, n), nil
 }
 
-// suspend keeps money that nobody can explain apart.
+// suspend puts unexplained money in suspense.
 func (t *taking) suspend(n rail.Notice, payoutID string) error {
 	if n.Amount == 0 || !n.Booked {
-		return nil // nothing has moved
+		return nil // no money has moved
 	}
 	t.suspended++
 	what := fmt.Sprintf("%s, entry %s of %s by %s: %s", n.Kind, n.EntryID, n.MessageID, t.from.Name(), n.Text)
@@ -233,7 +232,7 @@ func (t *taking) suspend(n rail.Notice, payoutID string) error {
 	return err
 }
 
-// deposited puts money that came in into its account. It reports whether there is one.
+// deposited credits received money to its account. It reports whether there is one.
 func (t *taking) deposited(n rail.Notice) (bool, error) {
 	a, err := ledger.FindAccount(t.tx.Q, n.AccountID)
 	if err != nil || a.Kind != ledger.Customer || a.Mode != t.mode || a.Currency != n.Currency || a.Status == api.AccountClosed || n.Amount <= 0 {
@@ -241,7 +240,7 @@ func (t *taking) deposited(n rail.Notice) (bool, error) {
 	}
 	if !n.Booked && n.Outcome.Reference != "" {
 		if known, err := ledger.HasDeposit(t.tx.Q, a, n.Amount, n.Outcome.Reference); err != nil || known {
-			return true, err // it comes late: the bank has announced or booked it before
+			return true, err // late: the bank has announced or booked it before
 		}
 	}
 	_, event, err := ledger.Deposit(t.tx, a, n.Amount, api.DepositFromBank, cmp.Or(n.Outcome.Reference, n.EndToEndID, n.EntryID), n.Booked)

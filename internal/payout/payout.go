@@ -23,7 +23,7 @@ import (
 //	pending, processing ─▶ failed      not paid   failed, cancelled ─▶ completed   paid
 const (
 	Draft      = api.PayoutDraft
-	Initiated  = api.PayoutInitiated // checked, and somebody has to approve it
+	Initiated  = api.PayoutInitiated // checked, and waiting for approval
 	Pending    = api.PayoutPending   // its money is reserved, and it waits to be sent
 	Processing = api.PayoutProcessing
 	Completed  = api.PayoutCompleted
@@ -32,13 +32,13 @@ const (
 	Reversed   = api.PayoutReversed // the bank has returned it
 )
 
-// What a payout needs a person for.
+// Reasons why a payout needs a person.
 const (
-	// OutcomeUnknown is that nobody knows whether it was paid, and the rail does not tell.
+	// OutcomeUnknown: no answer; the payment may have been sent.
 	OutcomeUnknown = "outcome_unknown"
 )
 
-// Payout is a row.
+// Payout is a row of the table payout.
 type Payout struct {
 	ID            string
 	WorkspaceID   string
@@ -49,14 +49,14 @@ type Payout struct {
 	ExternalID    string
 	Description   string
 	Rail          string
-	RailAsked     string // "" if the request left the choice to us
+	RailAsked     string // "" if the request did not choose a rail
 	RailWhy       string
 	EntryID       string
 	MethodID      string
 	Institution   string
 	AccountName   string
 	sealed        []byte // the account number
-	key           []byte // that finds it
+	key           []byte // the key that finds it
 	Batch         string
 	Status        string
 	Attention     string
@@ -64,18 +64,18 @@ type Payout struct {
 	FailureReason string // the rail's own code
 	FailureText   string
 	CancelReason  string
-	Rejected      bool // it is cancelled because somebody rejected it
-	Stopped       bool // sending is, in its workspace and mode
+	Rejected      bool // cancelled because it was rejected
+	Stopped       bool // sending is stopped in its workspace and mode
 	MakerID       string
 	Involved      string // the ids of all who had a part in it: none of them approves it
 	ApprovalID    string
-	ApprovalWhy   string // who has to approve it, or why nobody has to
+	ApprovalWhy   string // who has to approve it, or why no approval is needed
 	Attempts      int64
 	CountedAt     int64 // when it was requested last, and counted for rules by sum
 	ReservedAt    int64 // when its money was reserved last
 	// ApprovalsNeeded is how many approvals were needed then.
 	ApprovalsNeeded int64
-	Overrides       string // limits and rules that do not hold it, because people decided so after that
+	Overrides       string // limits and rules that do not hold it, because people decided that after its money was reserved
 	RecheckID       string // the approval that a held payout waits for
 	SendAt          int64
 	ExpectedAt      int64
@@ -88,8 +88,7 @@ type Payout struct {
 	termsMAC  []byte // see termsCode
 }
 
-// columns are those of readRow. What was cancelled before the batch that it is part of was rejected is
-// not rejected.
+// columns are those of readRow. A payout that was cancelled before its batch was rejected does not count as rejected.
 const columns = `p.id, p.workspace_id, p.account_id, p.amount, p.currency, p.mode, p.external_id, p.description, p.rail, p.rail_asked, p.rail_why,
 	p.entry_id, p.method_id, p.institution_code, p.account_name, p.account_sealed, p.destination_key, p.batch_id, p.status, p.attention,
 	p.failure_code, p.failure_reason, p.failure_text, p.cancel_reason, p.maker_id, p.involved, p.approval_id, p.approval_why, p.attempts, p.reserved_at, p.send_at, p.expected_at, p.version,
@@ -119,8 +118,8 @@ func find(q db.Q, id string) (p Payout, err error) {
 	return p, err
 }
 
-// EndToEndID names an attempt at every rail. It follows from the payout and the number of the
-// attempt, so that every copy of the store gives the same one.
+// EndToEndID returns the name of an attempt at every rail. It follows from the payout and the number of the attempt, so every copy of the
+// store returns the same name.
 func EndToEndID(payoutID string, attempt int64) string {
 	_, id, _ := strings.Cut(payoutID, "_")
 	return fmt.Sprintf("%sA%d", strings.ToUpper(id), attempt)
@@ -137,11 +136,11 @@ func payoutOf(endToEndID string) (payoutID string, attempt int64, ok bool) {
 	return payoutID, attempt, err == nil && EndToEndID(payoutID, attempt) == endToEndID
 }
 
-// sandbox says that the payout moves no real money.
+// sandbox reports whether the payout moves no real money.
 func (p Payout) sandbox() bool { return p.Mode == api.ModeSandbox }
 
-// payment is a submission of an attempt as a rail gets it. A rail that is asked about an attempt that the store does not have
-// gets one without submission.
+// payment returns a submission of an attempt as a rail gets it. For a look-up of an attempt that the store does not have, it has no
+// submission number.
 func (p Payout) payment(a *attempt, number string) rail.Payment {
 	return rail.Payment{
 		EndToEndID: EndToEndID(p.ID, a.number), PayoutID: p.ID, Attempt: int(a.number), Submission: int(a.submission), NotPaid: int(a.notPaid), WorkspaceID: p.WorkspaceID,

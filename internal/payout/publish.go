@@ -16,13 +16,13 @@ import (
 	"bursar/internal/vault"
 )
 
-// publish takes checked payouts of one account as far as they go without anybody else, and stores
-// them: those that need nobody's approval become pending with their money reserved, all of them by
-// one update of the account, and the others initiated, each with an approval of its own. A fault
-// refuses one of them and is returned for it; the others are not affected. So is errSumsMoved, for one that needs nobody's approval.
+// publish processes checked payouts of one account as far as possible without another person, and stores them. Those that need no approval
+// become pending with their money reserved, all of them by one update of the account. The others become initiated, each with an approval of
+// its own. A fault refuses one payout and is returned for it; the others are not affected. The same goes for errSumsMoved, for a payout
+// that needs no approval.
 //
 // Rows are locked in the order of the dispatcher: payouts first, then sums and limits, then the account. A new payout whose external id
-// exists already may wait for a transaction that changes that one, so it is inserted before the account is locked.
+// exists may wait for a transaction that changes the existing one. So it is inserted before the account is locked.
 func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*draft) (refused []error, err error) {
 	refused = make([]error, len(list))
 	var ready []*draft
@@ -77,7 +77,7 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	return refused, nil
 }
 
-// pend makes a payout one that is sent at the next window of its rail. Its money is reserved in the same transaction.
+// pend makes a payout pending: it is sent at the next window of its rail. Its money is reserved in the same transaction.
 func (d *draft) pend(tx *db.Tx) error {
 	now := tx.Now()
 	send, arrive := d.on.Next(time.UnixMilli(now))
@@ -89,8 +89,7 @@ func (d *draft) pend(tx *db.Tx) error {
 	return err
 }
 
-// take reserves the money of payouts of one account, which are pending. It counts them for the
-// limits of the workspace. A fault refuses one of them.
+// take reserves the money of pending payouts of one account. It counts them for the limits of the workspace. A fault refuses one of them.
 func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []error, err error) {
 	refused = make([]error, len(list))
 	var wants []ledger.Want
@@ -128,8 +127,7 @@ func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []er
 	return refused, nil
 }
 
-// or is the more demanding of two needs. API keys may approve only if both let them, and a role that
-// either names holds.
+// or returns the stricter of two needs. API keys may approve only if both needs allow them, and a role that either names is required.
 func (n Need) or(other Need) Need {
 	rank := func(n Need) int {
 		r := 4 * n.Approvals
@@ -149,7 +147,7 @@ func (n Need) or(other Need) Need {
 	return n
 }
 
-// ask asks for the approval of payouts of one account: of one, or of a batch.
+// ask requests the approval of payouts of one account: of one, or of a batch.
 func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID string, version int64, kind string, list []*draft, need Need) (id string, err error) {
 	if by, err = behind(tx.Q, by, list); err != nil {
 		return "", err
@@ -158,7 +156,7 @@ func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID strin
 		Payload: termsOf(a, list, kind), Needed: need.Approvals, Role: need.Role, KeysMay: need.KeysMay})
 }
 
-// terms are what an approval of payouts is for. Of a batch the digest stands for the payouts.
+// terms are what an approval of payouts is for. For a batch the digest represents the payouts.
 type terms struct {
 	AccountID   string `json:"account_id"`
 	AccountName string `json:"account_name"`
@@ -168,7 +166,7 @@ type terms struct {
 	Payouts     int    `json:"payouts"`
 	Digest      string `json:"digest"` // of ids, amounts, rails and destinations
 
-	// Only of a single one.
+	// Set only for a single payout.
 	Rail        string `json:"rail,omitzero"`
 	Institution string `json:"institution,omitzero"`
 	Number      string `json:"number,omitzero"`
@@ -193,13 +191,13 @@ func termsOf(a ledger.Account, list []*draft, kind string) terms {
 	return t
 }
 
-// reserved is the money that is reserved for a payout.
+// reserved returns the money that is reserved for a payout.
 func (p Payout) reserved() ledger.Reserved {
 	return ledger.Reserved{AccountID: p.AccountID, WorkspaceID: p.WorkspaceID, Currency: p.Currency, Mode: p.Mode, Reference: p.ID, Amount: p.Amount,
 		Description: p.Description}
 }
 
-// spending is what counts for the limits of a workspace.
+// spending returns what counts for the limits of a workspace.
 func (p Payout) spending() Spending {
 	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, Makers: strings.Fields(p.Involved), EntryID: p.EntryID,
 		DestinationKey: hex.EncodeToString(p.key), Key: p.key, Rail: p.Rail, Mode: p.Mode, Currency: p.Currency, Amount: p.Amount, At: p.ReservedAt}

@@ -14,32 +14,31 @@ import (
 
 // A store that was restored from an archive does not know what was sent after the moment of the archive.
 // So it starts with its rails stopped: nothing is claimed, on any node. Every payout that is not final is
-// in payout_recall until its rail was asked about it, which works because end-to-end ids follow from the
-// payout and the number of the attempt:
+// in payout_recall until it was looked up at its rail. That is possible because end-to-end ids follow from
+// the payout and the number of the attempt:
 //
-//   - A processing payout waits for the answer about its attempt, as it always does. If its rail has received that one, the
-//     attempts that would have come next are asked for.
-//   - Of any other one all rails of its mode are asked for its last attempt, which may have been submitted again, and for the
-//     attempts that would have come next, since a
-//     person may change it meanwhile: publish it, retry it, choose another rail, or cancel it. One that its
-//     rail has makes a pending payout processing, with that attempt. Whatever cannot go on with an
-//     attempt, because no money is reserved for it or the attempt was rejected before, needs attention (contradicted), so that nobody
-//     can send it again; the attempt is stored. These look-ups leave no tombstones: nothing is sent while the rails are stopped.
+//   - A processing payout waits for the answer about its attempt, as usual. If its rail has received that attempt, the
+//     next attempts are looked up.
+//   - For any other payout, its last attempt and the next ones are looked up at all rails of its mode. The last attempt
+//     may have been submitted again. A person may change the payout meanwhile: publish it, retry it, choose another rail, or
+//     cancel it. An attempt that its rail has makes a pending payout processing, with that attempt. A payout that
+//     cannot go on with an attempt, because no money is reserved for it or the attempt was rejected before, needs
+//     attention (contradicted). So it cannot be sent again; the attempt is stored. These look-ups leave no tombstones:
+//     nothing is sent while the rails are stopped.
 //
-// As long as some of them were not asked for, what rails tell by themselves is not taken either: the notice of
-// an attempt that the store does not know yet would go to suspense. A failed payout is asked about as well,
-// since it may have been retried after the moment. What the store does not know at all is in unknown.go.
+// Until all of them were looked up, notices that rails send unasked are not processed either. The notice of
+// an attempt that the store does not know yet would go to suspense. Failed payouts are looked up as well,
+// since they may have been retried after the moment. Payouts that the store does not know at all are in unknown.go.
 
 const (
-	// stoppedSetting is the setting that stops all rails. Its value says why.
+	// stoppedSetting is the setting that stops all rails. Its value is the reason.
 	stoppedSetting = "rails_stopped"
-	// recallAhead is how many attempts are asked for that may have been made after the moment of the
-	// archive. One that was rejected and retried is followed by another, so the first is not enough.
+	// recallAhead is how many later attempts are looked up that may have been made after the moment of the archive. A rejected and retried
+	// attempt is followed by another, so the first is not enough.
 	recallAhead = 5
 )
 
-// StopRails stops all rails of a store that was restored, until ResumeRails. It returns how many payouts
-// have to be asked about.
+// StopRails stops all rails of a store that was restored, until ResumeRails. It returns how many payouts must be looked up.
 func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
 	for _, statement := range []struct {
 		sql  string
@@ -48,10 +47,10 @@ func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
 		{writeSetting, []any{stoppedSetting, why}},
 		{`DELETE FROM setting WHERE name = $1`, []any{recordsReadSetting}},
 		{`DELETE FROM unknown_payment WHERE acknowledged_at = 0`, nil},
-		// What waits since an earlier restore still does, even if it was cancelled.
+		// Payouts that wait since an earlier restore still do, even cancelled ones.
 		{`INSERT INTO payout_recall (payout_id) SELECT id FROM payout WHERE status IN ('draft', 'initiated', 'pending', 'processing', 'failed')
 			ON CONFLICT (payout_id) DO NOTHING`, nil},
-		// Whatever a rail said of them, it said before.
+		// Rail answers in the archive are older than its moment.
 		{`UPDATE payout_attempt SET state = 'unknown', ask_at = 0, asked = 0 WHERE state IN ('sending', 'accepted', 'unknown')`, nil},
 	} {
 		if err := tx.Exec(statement.sql, statement.args...); err != nil {
@@ -62,16 +61,16 @@ func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
 	return recalled, err
 }
 
-// Stopped is whether the rails of a store are stopped.
+// Stopped describes whether the rails of a store are stopped.
 type Stopped struct {
 	Stopped bool   `json:"stopped"`
 	Why     string `json:"why,omitempty"`
 	Left    int64  `json:"not_looked_up"` // payouts that no rail has answered for yet
 	Open    int64  `json:"open_attempts"`
-	// First are the first of those that are left.
+	// First contains the first of the remaining payouts.
 	First []Recalled `json:"first_not_looked_up,omitempty"`
-	// Read reports whether a server has compared what the rails have sent with the store, and Unknown are the payouts that it does
-	// not know and that were not acknowledged yet.
+	// Read reports whether a server has compared the payments sent by the rails with the store. Unknown contains the payouts that the store
+	// does not know and that were not acknowledged yet.
 	Read    bool             `json:"records_read"`
 	Unknown []UnknownPayment `json:"unknown,omitempty"`
 }
@@ -107,15 +106,15 @@ func ReadStopped(q db.Q) (s Stopped, err error) {
 	return s, err
 }
 
-// ErrNotLookedUp is that payouts may have been paid.
+// ErrNotLookedUp is the error if some payouts may have been paid.
 var ErrNotLookedUp = errors.New("not every payout was looked up at its rail, and some may have been paid")
 
-// ErrNotWaiting is that somebody names a payout that does not have to be looked up.
+// ErrNotWaiting is the error for a payout id that does not have to be looked up.
 var ErrNotWaiting = errors.New("no payout of this id waits to be looked up")
 
-// ResumeRails lets rails send again. Unless it is forced, every payout was asked about before, or is one of those that
-// the operator has compared with the statements of the bank, and a server has read what the rails have sent. Each payment that
-// the store does not know has to be acknowledged before, in any case.
+// ResumeRails lets rails send again. Unless it is forced, every payout was looked up before, or is among those that the operator has
+// compared with the statements of the bank. A server must also have read what the rails have sent. Each payment that the store does not
+// know must be acknowledged before, even if it is forced.
 func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, force bool) (Stopped, error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Stopped, audit.Event, error) {
 		if _, err := tx.Row(tx.ForUpdate(readSetting), stoppedSetting).Scan(new(string)); err != nil { // no server stores an unknown payment from here on
@@ -143,7 +142,7 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 			return was, audit.Event{}, fmt.Errorf("%w: %d left", ErrNotLookedUp, was.Left)
 		case !was.Read && !force:
 			return was, audit.Event{}, ErrNotRead
-		case len(was.Unknown) > 0: // nothing but the record knows that they were sent
+		case len(was.Unknown) > 0: // only the record knows that they were sent
 			return was, audit.Event{}, ErrNotAcknowledged
 		}
 		if err := tx.Exec(`DELETE FROM setting WHERE name = $1`, stoppedSetting); err != nil {
@@ -153,7 +152,7 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 		if len(checked) > 0 {
 			event.Description += "; compared with the bank by hand: " + strings.Join(checked, ", ")
 		}
-		if was.Read { // the store knows what the records list, or its payouts need attention
+		if was.Read { // the store knows everything that the records list, or its payouts need attention
 			if err := tx.Exec(`UPDATE setting SET value = $1 WHERE name >= $2 AND name < $3`, comparedBy(tx.Now()), comparedSetting, comparedSetting+"~"); err != nil {
 				return was, audit.Event{}, err
 			}
@@ -162,7 +161,7 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 	})
 }
 
-// stopped says whether the rails are stopped, and whether payouts are left that can be asked about now.
+// stopped reports whether the rails are stopped, and whether there are still payouts that can be looked up at this time.
 func (d *Dispatcher) stopped(ctx context.Context) (stopped, asking bool, err error) {
 	err = d.db.Read(ctx, func(q db.Q) error {
 		if stopped, err = q.Row(readSetting, stoppedSetting).Scan(new(string)); err != nil || !stopped {
@@ -174,7 +173,7 @@ func (d *Dispatcher) stopped(ctx context.Context) (stopped, asking bool, err err
 	return stopped, asking, err
 }
 
-// recall asks rails about what may have been sent after the moment of an archive.
+// recall looks up payments that may have been sent after the moment of an archive.
 func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 	stopped, _, err := d.stopped(ctx)
 	if err != nil || !stopped {
@@ -202,7 +201,7 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 			return worked, err
 		}
 		after = list[len(list)-1].ID
-		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask does
+		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask looks these up
 		found := d.lookUpNext(ctx, list, last)
 		for _, p := range list {
 			did, err := d.recalled(ctx, p, found[p.ID])
@@ -214,7 +213,7 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 	}
 }
 
-// numbered is what a rail says about an attempt or a submission that the store does not have.
+// numbered is a rail's answer about an attempt or a submission that the store does not have.
 type numbered struct {
 	rail    *rail.Rail
 	number  int64
@@ -222,13 +221,13 @@ type numbered struct {
 	outcome rail.Outcome
 }
 
-// mayBePaid says that a rail has taken the attempt. One that it calls a duplicate has come before.
+// mayBePaid reports whether a rail has received the attempt. One that it calls a duplicate was received before.
 func (n numbered) mayBePaid() bool {
 	return n.outcome.State != rail.Rejected || rail.Duplicate(n.outcome.Code)
 }
 
-// lookUpNext asks for the attempts that would have come next, and for one that would have been submitted again. A payout that
-// no rail can be asked about has one answer: unknown.
+// lookUpNext looks up the attempts that would have come next, and one that would have been submitted again. A payout that no rail can look
+// up gets one answer: unknown.
 func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[string]*attempt) map[string][]numbered {
 	found := map[string][]numbered{}
 	byRail := map[*rail.Rail][]rail.Payment{}
@@ -240,17 +239,17 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 		if len(rails) == 0 || p.Rail != "" && d.rails.Named(p.Rail, p.sandbox()) == nil {
 			found[p.ID] = []numbered{{outcome: rail.Outcome{State: rail.Unknown}}}
 		}
-		to, _ := number(d.vault, *p) // a rail asks by the end-to-end id
+		to, _ := number(d.vault, *p) // a rail finds it by the end-to-end id
 		first := max(1, p.Attempts)
 		if p.Status == Processing {
-			first = p.Attempts + 1 // its last attempt is looked up as any that is open
+			first = p.Attempts + 1 // its last attempt is looked up like any open one
 		}
 		for _, r := range rails {
 			for number := first; number <= p.Attempts+recallAhead; number++ {
 				asked := &attempt{number: number, createdAt: p.CreatedAt}
 				if was := last[p.ID]; number == was.number {
 					if asked.notPaid = was.notPaid; was.state == rail.Rejected {
-						asked.notPaid = max(was.notPaid, was.submission) // only a later submission says anything new
+						asked.notPaid = max(was.notPaid, was.submission) // only a later submission is new
 					}
 				}
 				byRail[r] = append(byRail[r], p.payment(asked, to))
@@ -270,8 +269,8 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 	return found
 }
 
-// mayHave returns the rails that a payout may have been sent by: its own, and one of each other connector
-// of its mode, since its rail may have been another one. A connector answers for all of its rails.
+// mayHave returns the rails that may have been used for a payout: its own, and one of each other connector of its mode. Its rail may have
+// been another one, and a connector answers for all of its rails.
 func (d *Dispatcher) mayHave(p *Payout) (list []*rail.Rail) {
 	add := func(r *rail.Rail) {
 		asked := slices.ContainsFunc(list, func(other *rail.Rail) bool { return other.Connector == r.Connector })
@@ -288,10 +287,10 @@ func (d *Dispatcher) mayHave(p *Payout) (list []*rail.Rail) {
 	return list
 }
 
-// recalled stores what rails have said about a payout, and says whether it was settled by that.
+// recalled stores the answers of rails about a payout, and reports whether they settled it.
 func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered) (settled bool, err error) {
 	if slices.ContainsFunc(found, func(n numbered) bool { return n.outcome.State == rail.Unknown }) {
-		return false, nil // it is asked again
+		return false, nil // it is looked up again
 	}
 	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (bool, audit.Event, error) {
 		none := audit.None("a rail has told nothing new")
@@ -301,7 +300,7 @@ func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered
 			return nil
 		}, tx.ForUpdate(`SELECT `+sentColumns+` FROM payout WHERE id = $1`), was.ID)
 		if err != nil || p == nil || p.Status != was.Status || p.Attempts != was.Attempts {
-			return false, none, err // it has changed, and is asked again
+			return false, none, err // it has changed, and is looked up again
 		}
 		if err := tx.Exec(`DELETE FROM payout_recall WHERE payout_id = $1`, p.ID); err != nil {
 			return false, none, err
@@ -317,7 +316,7 @@ func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered
 // adopt takes over attempts that rails have and the store does not.
 func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) error {
 	var last numbered
-	paid := 0 // attempts that may have been
+	paid := 0 // attempts that may have been paid
 	for _, n := range found {
 		if n.number > last.number {
 			last = n
@@ -354,7 +353,7 @@ func (c *change) record(tx *db.Tx, p *Payout, last numbered) error {
 		return err
 	}
 	for n := p.Attempts + 1; n <= last.number; n++ {
-		state, submission := rail.Rejected, int64(1) // or there would be no later attempt
+		state, submission := rail.Rejected, int64(1) // otherwise there would be no later attempt
 		if n == last.number {
 			submission = int64(max(1, last.outcome.Submission))
 			if state = rail.NotReceived; p.Status == Processing {
@@ -394,7 +393,7 @@ func (c *change) supersede(tx *db.Tx, p *Payout) error {
 // proceed lets a pending payout, or one that is processing with an earlier attempt, go on with an attempt that its rail has.
 func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error {
 	const what = "%s has attempt %d of the payout, which was sent after the moment of the archive: it is asked about"
-	if found.number == p.Attempts { // the rail had not received it before; of a processing one only later ones are asked for
+	if found.number == p.Attempts { // the rail had not received it before; for a processing payout only later attempts are looked up
 		known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
 		for _, a := range known {
 			a.payout = p

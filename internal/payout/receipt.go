@@ -22,8 +22,8 @@ func attempts(q db.Q, payoutID string) ([]api.PayoutAttempt, error) {
 	}, `SELECT `+attemptColumns+` FROM payout_attempt a WHERE a.payout_id = $1 ORDER BY a.number`, payoutID)
 }
 
-// Receipt says that a payout has arrived. That of a payout that failed or came back is a fault with
-// its code and the rail's own.
+// Receipt returns the receipt of a payout that was paid. For a payout that failed or was returned it returns a fault with its code and the
+// rail's own.
 func (s *Service) Receipt(ctx context.Context, by db.Caller, in Input) (api.PayoutReceipt, error) {
 	p, _, err := s.may(ctx, by, in.ID, access.PayoutsRead)
 	switch {
@@ -59,8 +59,8 @@ func (s *Service) Receipt(ctx context.Context, by db.Caller, in Input) (api.Payo
 	return out, err
 }
 
-// noReceipt is the answer for a payout that was not paid. Its code is that of the failure, unless
-// that one would say that the request was wrong.
+// noReceipt returns the fault for a payout that was not paid. Its code is that of the failure, unless that code would mean that the request
+// was wrong.
 func noReceipt(p Payout) error {
 	code := fault.Code(p.FailureCode)
 	if code.Status() != fault.ProcessingFailed.Status() {

@@ -20,8 +20,8 @@ import (
 	"bursar/internal/mail"
 )
 
-// Recheck marks a payout that is held, because a limit or a rule became stricter after its money was reserved, or because it was
-// approved with an API key that turned out to be compromised.
+// Recheck marks a payout that is held. A limit or a rule became stricter after its money was reserved, or it was approved with an API key
+// that turned out to be compromised.
 const Recheck = "recheck"
 
 // KindRecheck is the kind of approvals that release held payouts.
@@ -35,11 +35,11 @@ type obstacle struct {
 	Role      string `json:"role,omitzero"`
 }
 
-// ruleLag is how long before its money is reserved it may have been decided what a payout needs: it is screened after that, and
-// another node may not have heard of a new rule yet.
+// ruleLag bounds the time from determining the approvals that a payout needs to reserving its money. The payout is screened in between, and
+// another node may not have learned of a new rule yet.
 const ruleLag = 2 * time.Minute
 
-// comparison compares payouts of one batch, or a single one, with what holds in their workspace now.
+// comparison compares payouts of one batch, or a single one, with the current rules and limits of their workspace.
 type comparison struct {
 	rules   *Rules
 	q       db.Q
@@ -76,18 +76,18 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 	return c
 }
 
-// checkedBatch is a batch of which nothing held what waited, at an epoch of the store.
+// checkedBatch is a batch of which no waiting payout was held, at an epoch of the store.
 type checkedBatch struct {
 	epoch uint64
 	sums  map[batchSum]int64
 }
 
-// maxBatches bounds how many batches are remembered.
+// maxBatches bounds how many batches are cached.
 const maxBatches = 1000
 
-// obstacles returns what holds payouts that are claimed or held, all of one batch or a single one. A batch is held if any of its
-// payouts that wait is, also one that is not due yet. These are read once, and again after a limit or rule may have changed:
-// a large batch is claimed in many parts.
+// obstacles returns what holds payouts that are claimed or held, all of one batch or a single one. A batch is held if any of its waiting
+// payouts is, even one that is not due yet. Its payouts are read once, and again after a limit or rule may have changed: a large batch is
+// claimed in many parts.
 func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
 	g, err := r.guard(q, list[0].WorkspaceID)
 	if err != nil {
@@ -112,7 +112,7 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
 	return found, err
 }
 
-// members reads the payouts of a batch that wait to be sent, and how much its payouts are together.
+// members reads the payouts of a batch that wait to be sent, and the sums of all its payouts.
 func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum]int64, err error) {
 	byPayee := slices.ContainsFunc(c.amounts, func(u rule) bool { return u.Each == api.EachPayee })
 	sums = map[batchSum]int64{}
@@ -127,9 +127,9 @@ func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum
 	return waiting, sums, err
 }
 
-// obstacles returns what became stricter since the money of payouts was reserved and was not overridden: limits per payout that they
-// exceed, and rules by amount that demand more approvals than they had, or those of another role. What they take of a day's limit
-// was counted then. A rule is stricter if it came after their approval was requested.
+// obstacles returns what became stricter since the money of payouts was reserved and was not overridden. These are limits per payout that
+// they exceed, and rules by amount that demand more approvals than they had, or approvals by another role. Limits by day have counted the
+// payouts when their money was reserved. A rule is stricter if it was made after their approval was requested.
 func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 	if c == nil {
 		return nil, nil
@@ -190,13 +190,13 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 	return found, nil
 }
 
-// suspended returns the rule, made by one person alone, that let a payout go without approval and is suspended since a second person
-// has joined, if what holds now demands an approval.
+// suspended returns the suspended rule that let a payout go without approval, if an approval is needed by now. One person alone made that
+// rule, and a second person has joined since.
 func (c *comparison) suspended(p *Payout) (o obstacle, err error) {
 	if p.ApprovalsNeeded > 0 {
 		return o, nil
 	}
-	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
+	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients contain their id
 	at := slices.IndexFunc(c.freed, func(u rule) bool { return u.matches(*p, p.Rail, p.Amount, maker) })
 	if at < 0 {
 		return o, nil
@@ -210,11 +210,11 @@ func (c *comparison) suspended(p *Payout) (o obstacle, err error) {
 		need.Approvals, need.Role}, nil
 }
 
-// edition names a limit as it is now.
+// edition names the current version of a limit.
 func (l limit) edition() string { return fmt.Sprintf("%s@%d", l.ID, l.version) }
 
-// demandedAt returns when it was decided how many approvals a payout needs: when the approval by which its money was reserved was
-// requested, or when its money was reserved by an earlier approval or none.
+// demandedAt returns when it was determined how many approvals a payout needs. That is when the approval by which its money was reserved
+// was requested. If the money was reserved by an earlier approval or none, it is when the money was reserved.
 func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
 	if p.ApprovalID == "" {
 		return p.ReservedAt, nil
@@ -226,10 +226,10 @@ func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
 	return at, err
 }
 
-// stricter reports whether a rule matches a payout, or its batch as needsBatch does, and demands more than was demanded when its
-// money was reserved. A rule by sum does if the payout, or its batch, is above the amount by itself.
+// stricter reports whether a rule matches a payout, or its batch as in needsBatch, and demands more than when its money was reserved. A
+// rule by sum matches if the payout, or its batch, is above the amount without others.
 func (c *comparison) stricter(u rule, p *Payout) (bool, error) {
-	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients name their id
+	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients contain their id
 	sum, summed := c.sums[batchSum{u.Rail, ""}]
 	if u.bySum() {
 		if !u.about(*p, p.Rail, maker) || c.alone(u, p) <= *u.AboveCents {
@@ -245,7 +245,7 @@ func (c *comparison) stricter(u rule, p *Payout) (bool, error) {
 	return u.Role != "" && had.Role != u.Role || had.KeysMayApprove && !u.KeysMayApprove, err
 }
 
-// demanded returns which votes the approval of a payout had to have.
+// demanded returns which votes the approval of a payout needed.
 func (c *comparison) demanded(p *Payout) (demand, error) {
 	if had, known := c.demands[p.ApprovalID]; known {
 		return had, nil
@@ -270,7 +270,7 @@ type recheckTerms struct {
 	Obstacles []obstacle `json:"obstacles"`
 }
 
-// digestOf stands for payouts. What each of them pays has a code of its own.
+// digestOf returns a digest of the ids of payouts. The terms of each payout have a code of their own.
 func digestOf(ids []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
 	return hex.EncodeToString(sum[:])
@@ -292,7 +292,7 @@ func (p Payout) subjectOf() (column, id string) {
 	return "id", p.ID
 }
 
-// unreadyError is that the vault has to be ready for a workspace before the transaction.
+// unreadyError reports that the vault must be made ready for a workspace before the transaction.
 type unreadyError struct{ workspace int64 }
 
 func (e *unreadyError) Error() string {
@@ -308,8 +308,8 @@ type holding struct {
 	events      []audit.Event // of payouts that are held with the one that was claimed
 }
 
-// hold holds the rest of a held payout's batch, and asks for their approval where a second person could give it. That takes the place
-// of one that waits for payouts of the batch. The caller has stored the payout.
+// hold holds the remaining payouts of a held payout's batch, and requests their approval if a second person could give it. That approval
+// replaces one that waits for payouts of the batch. The caller has stored the payout.
 func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error) {
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
 	if err != nil {
@@ -357,7 +357,7 @@ func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error
 	return h, tx.Exec(`UPDATE payout SET recheck_id = $2 WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, subject, db.NullText(h.approvalID))
 }
 
-// askToRelease asks for the approval of held payouts of one batch, or of a single one.
+// askToRelease requests the approval of held payouts of one batch, or of a single one.
 func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []obstacle) (id string, err error) {
 	p := list[0]
 	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Payouts: len(list), Obstacles: why}
@@ -386,7 +386,8 @@ func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []o
 // firstText reads a column of text.
 func firstText(r db.Rows) string { return r.Text(0) }
 
-// mailHeld mails requesters and approvers what is held: each of them one mail for all that one transaction holds. The caller needs none.
+// mailHeld mails requesters and approvers which payouts are held. Each gets one mail for everything that one transaction holds. The caller
+// gets none.
 func (r *Rules) mailHeld(tx *db.Tx, by db.Caller, list ...holding) error {
 	type reader struct {
 		workspaceID, accountID, client string
@@ -427,7 +428,7 @@ func (r *Rules) mailHeld(tx *db.Tx, by db.Caller, list ...holding) error {
 			tell(reader{h.workspaceID, id, client, task}, h)
 		}
 	}
-	// In one order, because the budget of each reader is locked.
+	// In a fixed order, because the budget of each reader is locked.
 	slices.SortFunc(readers, func(a, b reader) int {
 		return cmp.Or(cmp.Compare(a.accountID, b.accountID), cmp.Compare(a.workspaceID, b.workspaceID), cmp.Compare(a.task, b.task), cmp.Compare(a.client, b.client))
 	})
@@ -463,7 +464,7 @@ func heldPath(task mail.HeldTask, list []holding) string {
 	return "/payouts?status=pending"
 }
 
-// recheckKind releases held payouts. One that is not approved cancels them.
+// recheckKind returns the kind of approvals that release held payouts. Without approval the payouts are cancelled.
 func (s *Service) recheckKind() approval.Kind {
 	kind := approval.Kind{
 		Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout,
@@ -487,7 +488,7 @@ func (s *Service) recheckKind() approval.Kind {
 			if err != nil {
 				return nil, "", err
 			}
-			asked, err := db.Collect(tx.Q, firstText, `SELECT id FROM payout WHERE recheck_id = $1 ORDER BY id`, a.ID) // with those that are held no more
+			asked, err := db.Collect(tx.Q, firstText, `SELECT id FROM payout WHERE recheck_id = $1 ORDER BY id`, a.ID) // including those that are no longer held
 			switch {
 			case err != nil:
 				return nil, "", err
@@ -564,7 +565,7 @@ func (s *Service) heldBy(tx *db.Tx, column, value string) ([]*draft, error) {
 	return list, err
 }
 
-// override lets held payouts be sent at the next window of their rail, whatever the obstacles say.
+// override lets held payouts be sent at the next window of their rail, despite the obstacles.
 func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 	for _, d := range list {
 		pays, err := d.asReserved(tx)
@@ -589,7 +590,7 @@ func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 	return nil
 }
 
-// release gives back the money of a payout that is not sent, and what it took of limits.
+// release returns the reserved money of a payout that is not sent, and removes it from the limits.
 func (s *Service) release(tx *db.Tx, d *draft) error {
 	if err := s.rules.giveBack(tx, d.Payout); err != nil {
 		return err
@@ -604,8 +605,8 @@ func (s *Service) release(tx *db.Tx, d *draft) error {
 	return err
 }
 
-// Confirm releases a held payout, with its batch. What still holds it is overridden only by its requester, who signs in again for
-// it, and only where no other person could approve that.
+// Confirm releases a held payout, with its batch. If limits or rules still hold it, only its requester can override them, after a recent
+// login. That is possible only if no other person could approve it.
 func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
 	if err != nil {
@@ -687,7 +688,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 	return done.Result()
 }
 
-// mayOverride reports whether the caller may override what holds a payout, where nobody else could.
+// mayOverride returns a fault unless the caller may override what holds a payout, where no one else could.
 func (s *Service) mayOverride(by db.Caller, p Payout) error {
 	why := ""
 	switch {
@@ -703,8 +704,8 @@ func (s *Service) mayOverride(by db.Caller, p Payout) error {
 	return f
 }
 
-// endHold ends the approval that a held payout waits for, unless others of its batch wait for it. The payout goes on to name it,
-// because it is one of those that the approval is for.
+// endHold voids the approval that a held payout waits for, unless other payouts of its batch wait for it. The payout keeps the approval's
+// id, because the approval was for it, too.
 func endHold(tx *db.Tx, by db.Caller, p Payout, why string) error {
 	column, subject := p.subjectOf()
 	others, err := tx.Row(`SELECT id FROM payout WHERE `+column+` = $1 AND attention = 'recheck' AND status = 'pending' AND id <> $2 LIMIT 1`, subject, p.ID).Scan(new(string))

@@ -19,10 +19,10 @@ import (
 	"bursar/internal/rail"
 )
 
-// A file rail keeps its record of what it has sent in a folder. If the folder is another one, is not shared by all nodes, or has
-// lost notes, a look-up would not find payments that the bank has, and they would be sent again. So the store remembers
-// the identity of the folder. Each node compares them before it sends, and every second after that, and the connector compares
-// the identity under its lock, each time that it sends or looks up. A conflict stops sending by that connector:
+// A file rail keeps its record of sent payments in a folder. If the folder is another one, is not shared by all nodes, or has lost notes, a
+// look-up would miss payments that the bank has. They would then be sent again. So the store remembers the identity of the folder. Each
+// node compares them before it sends, and every second after that. The connector compares the identity under its lock, each time that it
+// sends or looks up. A conflict stops sending by that connector:
 //
 //   - The store knows another folder, or none although this one is not new.
 //   - The folder does not list a payment that the bank has accepted.
@@ -31,44 +31,44 @@ import (
 //
 // It ends when the folder is right again, or when an operator adopts the folder (AdoptRecord).
 //
-// A folder that came back from a backup lacks its newest notes. So as long as an attempt is open, the folder must list what the bank
-// has accepted since the payout of the oldest open attempt was made, even if that has ended: the newest comparedAccepted of
-// these. Older notes may be deleted. Each attempt is stored before it is sent, so the store must know whatever the folder lists. A
-// node looks only at what was listed since the last time (comparedSetting).
+// A folder that was restored from a backup lacks its newest notes. So the folder must list what the bank has accepted since the payout of
+// the oldest open attempt was made. That includes ended attempts, and is limited to the newest comparedAccepted. Older notes may be
+// deleted. Each attempt is stored before it is sent, so the store must know every payment that the folder lists. A node compares only what
+// was listed since the last time (comparedSetting).
 
 const (
-	// recordSetting is the setting with the identity of a connector's record, and conflictSetting what a node has found to be
-	// wrong with a record. Both are followed by the connector's name, and the latter by the identity of the record.
+	// recordSetting is the setting with the identity of a connector's record. conflictSetting is what a node has found to be wrong with a
+	// record. Both are followed by the connector's name, and the latter by the identity of the record.
 	recordSetting, conflictSetting = "rail_record:", "rail_record_conflict:"
-	// adoptedSetting is when a record was adopted last, and comparedSetting up to which time the store knows all payments in the record.
+	// adoptedSetting is when a record was adopted last. comparedSetting is the time up to which the store knows all payments in the record.
 	// Both are followed by the connector's name.
 	adoptedSetting, comparedSetting = "rail_record_adopted:", "rail_record_compared:"
-	// recordReadEvery is how often a node looks for what a record has lost, and heldReadEvery how often if it is not trusted.
+	// recordReadEvery is how often a node checks a record for lost notes. heldReadEvery is how often it does if the record is not trusted.
 	recordReadEvery, heldReadEvery = 5 * time.Minute, 10 * time.Second
 	// clocksApart is how far the clocks of two nodes that send may be apart. A payment is in the record at most recordDelay after its time.
 	clocksApart = 2 * maxSkew
 	recordDelay = sendWindow + clocksApart
-	// comparedAccepted bounds how many payments that the bank has accepted a record is compared with, besides those that are open.
+	// comparedAccepted bounds how many payments that the bank has accepted are compared with a record, besides the open ones.
 	comparedAccepted = 500
 )
 
-// RecordConflict is why the record of a connector is not trusted.
+// RecordConflict describes why the record of a connector is not trusted.
 type RecordConflict struct {
 	Connector string `json:"connector"`
 	Identity  string `json:"identity"` // that of the record
 	Reason    string `json:"reason"`
-	// Missing are payments that the store has sent, or may have sent, and the record does not list. Open are further ones whose
-	// outcome is not known: with what is missing, the record may have lost them. Unknown are the first payments in the record that the
-	// store does not know.
+	// Missing are payments that the store has sent, or may have sent, and the record does not list. Open are other payments whose outcome
+	// is unknown: if some are missing, the record may have lost these, too. Unknown are the first payments in the record that the store
+	// does not know.
 	Missing []string `json:"missing,omitempty"`
 	Open    []string `json:"open,omitempty"`
 	Unknown []string `json:"unknown,omitempty"`
-	// At is when the payments were read, and Rails are those of the connector: what was claimed by them later may be missing, too.
+	// At is when the payments were read. Rails are those of the connector: payments that they claimed later may be missing, too.
 	At    int64    `json:"at"`
 	Rails []string `json:"rails,omitempty"`
 }
 
-// record is what a node knows about the record of a connector.
+// record is the state of a connector's record on a node.
 type record struct {
 	rail.Recorder
 	connector rail.Connector
@@ -79,7 +79,7 @@ type record struct {
 	reason string     // why it is not trusted
 }
 
-// identity is that of the record if it is trusted, otherwise "".
+// identity returns the identity of the record if it is trusted, otherwise "".
 func (r *record) identity() string {
 	if identity := r.trusted.Load(); identity != nil {
 		return *identity
@@ -87,7 +87,7 @@ func (r *record) identity() string {
 	return ""
 }
 
-// records are those of the connectors that keep one outside of the store.
+// records returns the records of the connectors that keep one outside the store.
 func records(rails *rail.Rails) (list []*record) {
 	for _, c := range rails.Connectors() {
 		if r, ok := c.(rail.Recorder); ok {
@@ -107,7 +107,7 @@ func (d *Dispatcher) recordOf(of *rail.Rail) *record {
 	return nil
 }
 
-// check compares a record with the store, and stops or resumes sending. Fresh, it reads the record even if that was read lately. It
+// check compares a record with the store, and stops or resumes sending. With fresh it reads the record even if that was read recently. It
 // returns why the record cannot be trusted, or "".
 func (d *Dispatcher) check(ctx context.Context, r *record, fresh bool) string {
 	r.mu.Lock()
@@ -140,7 +140,7 @@ func (d *Dispatcher) check(ctx context.Context, r *record, fresh bool) string {
 	return reason
 }
 
-// confirm returns the answers of look-ups. If the connector keeps a record, that was read again before "not received" counts: it may
+// confirm returns the answers of look-ups. If the connector keeps a record, it is read again before "not received" counts. The record may
 // have lost this payment and others since it was compared last.
 func (d *Dispatcher) confirm(ctx context.Context, of *rail.Rail, answers []answer) []answer {
 	missing := func(a answer) bool { return a.outcome.State == rail.NotReceived }
@@ -163,7 +163,7 @@ func (d *Dispatcher) compare(ctx context.Context, r *record) (reason string, err
 	name := r.connector.Name()
 	identity, err := r.Identity(ctx)
 	if err != nil {
-		r.readAt = 0 // all of it may be another one
+		r.readAt = 0 // the whole record may be another one
 		return "", err
 	}
 	var known string
@@ -209,7 +209,7 @@ func (d *Dispatcher) compare(ctx context.Context, r *record) (reason string, err
 		if err := r.Identify(ctx, func(identity string) error { return d.remember(ctx, rememberFirst, recordSetting+name, identity) }); err != nil {
 			return "", err
 		}
-		return d.compare(ctx, r) // another node may have been faster, with another folder
+		return d.compare(ctx, r) // another node may have been faster and have another folder
 	case found.Reason == "":
 		if found.Unknown, err = d.unknownSince(ctx, r, found.At); err != nil {
 			return "", err
@@ -248,8 +248,8 @@ func (d *Dispatcher) remember(ctx context.Context, statement, name, value string
 	return err
 }
 
-// unknownIn returns the payments in the record since a time that the store does not know, the first maxShown of them, and whether there
-// are any payments.
+// unknownIn returns the payments in the record since a time that the store does not know, the first maxShown of them. It also reports
+// whether there are any payments.
 func (d *Dispatcher) unknownIn(ctx context.Context, r *record, since int64) (unknown []string, listed bool, err error) {
 	var ids []any
 	err = r.Recorded(ctx, since, func(p rail.Recorded) error {
@@ -274,8 +274,9 @@ func (d *Dispatcher) unknownIn(ctx context.Context, r *record, since int64) (unk
 	return unknown, len(ids) > 0, err
 }
 
-// unknownSince returns what was listed since the last time and the store does not know: it was rolled back, by a snapshot of its machine
-// for example. A store whose rails are stopped was restored: readRecords compares it, and ResumeRails counts what it has found as known.
+// unknownSince returns the payments that were listed since the last time and that the store does not know. If there are any, the store was
+// rolled back, for example by a snapshot of its machine. A store whose rails are stopped was restored: readRecords compares it, and
+// ResumeRails counts what it has found as known.
 func (d *Dispatcher) unknownSince(ctx context.Context, r *record, now int64) ([]string, error) {
 	name := comparedSetting + r.connector.Name()
 	var compared int64
@@ -300,12 +301,12 @@ func (d *Dispatcher) unknownSince(ctx context.Context, r *record, now int64) ([]
 	return unknown, err
 }
 
-// comparedBy is the value of comparedSetting by which all that a record lists now counts as known.
+// comparedBy returns the value of comparedSetting by which everything that a record lists at a time counts as known.
 func comparedBy(now int64) string {
 	return strconv.FormatInt(now+(clocksApart+time.Second).Milliseconds(), 10) // the record has times to the second
 }
 
-// readTime reads a setting that is a time, 0 if there is none.
+// readTime reads a setting that contains a time, 0 if there is none.
 func readTime(q db.Q, name string) (at int64, err error) {
 	var text string
 	if is, err := q.Row(readSetting, name).Scan(&text); err != nil || !is {
@@ -314,8 +315,8 @@ func readTime(q db.Q, name string) (at int64, err error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// findMissing finds the payments that the record does not list. Missing are those that it has to list: of a record without other faults
-// what the bank has accepted, and what was missing before, until it is listed again; otherwise all that have not ended.
+// findMissing finds the payments that the record should list and does not. Of a record without other faults these are what the bank has
+// accepted, and what was missing before, until it is listed again. Otherwise they are all payments that have not ended.
 func (d *Dispatcher) findMissing(ctx context.Context, r *record, found *RecordConflict, before RecordConflict) error {
 	if len(found.Rails) == 0 {
 		return nil
@@ -323,7 +324,7 @@ func (d *Dispatcher) findMissing(ctx context.Context, r *record, found *RecordCo
 	missing, open, since := map[string]bool{}, map[string]int64{}, d.now()
 	err := d.db.Read(ctx, func(q db.Q) error {
 		sql := openAttempts(mode(r.connector.Sandbox()), found.Rails)
-		sql.Add(` AND a.accepted >= `, 0) // those that are never submitted again have less
+		sql.Add(` AND a.accepted >= `, 0) // attempts that are never submitted again have less
 		sql.Add(` ORDER BY a.ask_at, a.id`)
 		err := q.EachOf(sql, func(r db.Rows) error {
 			id, accepted := r.Text(0), r.Int(2) > 0
@@ -370,8 +371,8 @@ func (d *Dispatcher) findMissing(ctx context.Context, r *record, found *RecordCo
 	return err
 }
 
-// openAttempts begins a query for the attempts by some rails that have not ended: their end-to-end ids, the highest submissions that people
-// have found not to be paid, what the rail has acknowledged, and when their payouts were made.
+// openAttempts begins a query for the attempts by some rails that have not ended. It selects their end-to-end ids and their highest
+// submissions that were not paid according to people. It also selects what the rail has acknowledged, and when their payouts were made.
 func openAttempts(mode string, rails []string) *db.Statement {
 	sql := db.NewStatement(`SELECT a.end_to_end_id, a.not_paid, a.accepted, payout.created_at FROM payout_attempt a JOIN payout ON payout.id = a.payout_id
 		WHERE a.state IN ('sending', 'accepted', 'unknown') AND payout.mode = `, mode)
@@ -379,7 +380,7 @@ func openAttempts(mode string, rails []string) *db.Statement {
 	return sql
 }
 
-// acceptedSince returns a query for the newest attempts by some rails that the bank has accepted, of those made since a time.
+// acceptedSince returns a query for the newest attempts by some rails that the bank has accepted, among those made since a time.
 func acceptedSince(since int64, mode string, rails []string) *db.Statement {
 	sql := db.NewStatement(`SELECT a.end_to_end_id FROM payout_attempt a JOIN payout ON payout.id = a.payout_id WHERE a.accepted > 0 AND a.id >= `, db.FirstID("att", since))
 	sql.Add(` AND a.created_at >= `, since) // a recovered attempt is older than its id
@@ -390,7 +391,7 @@ func acceptedSince(since int64, mode string, rails []string) *db.Statement {
 	return sql
 }
 
-// texts are values of a statement.
+// texts converts a list to values of a statement.
 func texts(list []string) []any {
 	values := make([]any, len(list))
 	for i, text := range list {
@@ -402,7 +403,7 @@ func texts(list []string) []any {
 const (
 	readSetting  = `SELECT value FROM setting WHERE name = $1`
 	writeSetting = `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-	// rememberFirst stores the identity of a new record. Of two nodes whose folders are not shared, the first one wins.
+	// rememberFirst stores the identity of a new record. If the folders of two nodes are not shared, the first node wins.
 	rememberFirst = `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
 )
 
@@ -410,7 +411,7 @@ func conflictName(connector, identity string) string {
 	return conflictSetting + connector + ":" + identity
 }
 
-// storeConflict stores what a node has found, unless it is known.
+// storeConflict stores what a node has found, unless it is already stored.
 func (d *Dispatcher) storeConflict(ctx context.Context, before, found RecordConflict) error {
 	if before.Reason == found.Reason && slices.Equal(before.Missing, found.Missing) && slices.Equal(before.Open, found.Open) &&
 		slices.Equal(before.Unknown, found.Unknown) && slices.Equal(before.Rails, found.Rails) {
@@ -426,8 +427,8 @@ func (d *Dispatcher) storeConflict(ctx context.Context, before, found RecordConf
 	return err
 }
 
-// clearConflicts removes what nodes have found about the records of a connector. A node that still sees another record stores
-// that again.
+// clearConflicts removes the conflicts that nodes have found in the records of a connector. A node that still sees another record stores
+// its conflict again.
 func (d *Dispatcher) clearConflicts(ctx context.Context, connector string) error {
 	var list []RecordConflict
 	err := d.db.Read(ctx, func(q db.Q) (err error) {
@@ -456,7 +457,7 @@ func readConflict(q db.Q, connector, identity string) (found RecordConflict, err
 	return found, json.Unmarshal([]byte(text), &found)
 }
 
-// ReadConflicts returns what nodes have found to be wrong with the records of a connector, or of all if connector is empty.
+// ReadConflicts returns the conflicts that nodes have found in the records of a connector, or of all connectors if connector is empty.
 func ReadConflicts(q db.Q, connector string) (list []RecordConflict, err error) {
 	prefix := conflictSetting
 	if connector != "" {
@@ -477,9 +478,9 @@ var (
 	ErrSeveralFolders = errors.New("servers have found several folders of this connector")
 )
 
-// AdoptRecord makes the record of a connector that was found the one that the store knows. Payments that it does not list may have
-// been paid: they are contradicted, and not sent again. The identity chooses one of several records. Without confirm nothing
-// is changed. It returns what was found, and how many payouts need attention now.
+// AdoptRecord makes a found record of a connector the one that the store knows. Payments that it does not list may have been paid: they are
+// contradicted, and not sent again. The identity chooses one of several records. Without confirm nothing is changed. It returns the
+// conflict, and how many payouts need attention after that.
 func AdoptRecord(ctx context.Context, d *db.DB, by db.Caller, connector, identity string, confirm bool) (found RecordConflict, contradicted int, err error) {
 	found, err = db.Write(ctx, d, by, func(tx *db.Tx) (RecordConflict, audit.Event, error) {
 		none := audit.None("nothing was adopted")
@@ -523,7 +524,7 @@ func AdoptRecord(ctx context.Context, d *db.DB, by db.Caller, connector, identit
 	return found, contradicted, err
 }
 
-// abandon contradicts the payments that have not ended and that a record does not list, or that were claimed after it was read.
+// abandon contradicts open payments that a record does not list, or that were claimed after it was read.
 func (c *change) abandon(tx *db.Tx, found RecordConflict) error {
 	ids := slices.Concat(found.Missing, found.Open)
 	if len(found.Rails) > 0 {

@@ -23,9 +23,9 @@ const KindResolve = "payout_resolve"
 // staleResolution is why an approval of a resolution is void.
 const staleResolution = "the payout has changed since this was asked for"
 
-// standing is what an attempt means to people who resolve its payout. It does not change when a rail is asked in vain.
+// standing is what an attempt means to people who resolve its payout. It does not change when a rail is asked without result.
 type standing struct {
-	state                         rail.State // that of an attempt that has ended
+	state                         rail.State // the state of an attempt that has ended
 	submission, accepted, notPaid int64
 	settled                       bool
 	resolved                      string
@@ -39,7 +39,7 @@ func (a *attempt) standing() standing {
 	return s
 }
 
-// waits reports whether the attempt is submitted again because the rail has not received it.
+// waits reports whether the attempt will be submitted again because the rail has not received it.
 func (a *attempt) waits() bool {
 	return a.state == rail.NotReceived && a.resolved == "" && a.payout.Status == Pending
 }
@@ -57,11 +57,11 @@ func (a *attempt) outcome() string {
 	return string(a.state)
 }
 
-// resolution is what people have found out about a payout, and what an approval of it is for.
+// resolution is what people have determined about a payout, and what an approval of it is for.
 type resolution struct {
 	As       string `json:"as"`
 	Evidence string `json:"evidence"`
-	// Subject is the payout and its last attempt as they were: the resolution is for nothing else.
+	// Subject identifies the payout and its last attempt at that time: the resolution is for nothing else.
 	Subject string `json:"subject"`
 
 	Status     string `json:"status"`
@@ -77,16 +77,16 @@ func resolutionOf(last *attempt, number string, in api.PayoutResolve) resolution
 		Payment: p.to(number), Rail: p.Rail, EndToEndID: last.endToEndID}
 }
 
-// subjectOf is what a resolution is bound to.
+// subjectOf returns what a resolution is bound to.
 func subjectOf(last *attempt) string {
 	p := last.payout
 	return fmt.Sprintf("%s %s %s %d %d %+v", p.ID, p.Status, p.Attention, p.Version, p.Attempts, last.standing())
 }
 
-// String is the payment and what was found, such as "PHP 5.00 to Ada (…) as not paid".
+// String returns the payment and the result, such as "PHP 5.00 to Ada (…) as not paid".
 func (r resolution) String() string { return r.Payment + " as " + plain(r.As) }
 
-// plain is a value of the API for people.
+// plain returns a value of the API as text for people.
 func plain(value string) string { return strings.ReplaceAll(value, "_", " ") }
 
 // effect describes what the resolution does.
@@ -150,7 +150,7 @@ func lockLast(tx *db.Tx, id string) (*attempt, error) {
 	return a, nil
 }
 
-// checkResolve returns a fault if a payout cannot be resolved in this way.
+// checkResolve returns a fault if a payout cannot be resolved as paid or as not paid.
 func checkResolve(now int64, last *attempt, as string) error {
 	p := *last.payout
 	refused := func(format string, args ...any) error {
@@ -169,7 +169,7 @@ func checkResolve(now int64, last *attempt, as string) error {
 	return nil
 }
 
-// resolve applies what people have found out about a payout and its last attempt.
+// resolve applies what people have determined about a payout and its last attempt.
 func (c *change) resolve(last *attempt, as string) {
 	p := last.payout
 	c.touch(p)
@@ -200,7 +200,7 @@ func (c *change) resolve(last *attempt, as string) {
 	}
 	p.Attention, p.UpdatedAt = "", c.now
 	if p.Status == Reversed || last.neverSent() {
-		return // no attempt is meant
+		return // the resolution is about no attempt
 	}
 	last.resolved, last.answeredAt = as, c.now
 	if last.state = rail.Completed; as == api.ResolveNotPaid {
@@ -212,14 +212,14 @@ func (c *change) resolve(last *attempt, as string) {
 	}
 }
 
-// notPaid ends a payout that was sent or completed and that people have found not to be paid.
+// notPaid ends a payout that was sent or completed and that people have determined not to be paid.
 func (c *change) notPaid(p *Payout) {
 	c.become(p, Failed)
 	p.FailureCode, p.FailureReason, p.FailureText = string(fault.ProcessingFailed), "", "resolved as not paid"
 }
 
-// unlikeLedger returns what the ledger holds for a payout whose row was changed in the store and says otherwise: that is released if
-// the payout was not paid, and refused if it was. It is nil for any other payout.
+// unlikeLedger returns what the ledger holds for a payout whose row was changed in the store and differs from that. The money is released
+// if the payout was not paid. Resolving the payout as paid is refused. It returns nil for any other payout.
 func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
 	if p.Status == Completed && as == api.ResolveNotPaid {
 		all, err := ledger.Held(tx.Q, tx.Integrity(), []any{p.ID})
@@ -247,7 +247,7 @@ func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
 	return []ledger.Reserved{}, nil
 }
 
-// resolved stores a resolution, and returns the state of the payout then.
+// resolved stores a resolution, and returns the payout after it.
 func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error) {
 	if err := checkResolve(tx.Now(), last, as); err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 	return last.payout, s.recode(tx, &was, last.payout)
 }
 
-// recode gives a payout that was reserved again, and completed at once, the code of that reservation.
+// recode gives a payout that was reserved again, and completed immediately, the code of that reservation.
 func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
 	if now.ReservedAt == was.ReservedAt || len(was.termsMAC) == 0 {
 		return nil
@@ -295,8 +295,8 @@ func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
 	return tx.Exec(`UPDATE payout SET terms_mac = $2 WHERE id = $1`, now.ID, now.termsCode(tx.Integrity(), was.number, pays))
 }
 
-// authorizeResolve requires that the caller may approve payouts or create them. Denied is why one who may only create them does not resolve
-// one without an approval.
+// authorizeResolve requires that the caller may approve payouts or create them. Denied is why a caller who may only create them cannot
+// resolve one without an approval.
 func (s *Service) authorizeResolve(ctx context.Context, by db.Caller, id string) (p Payout, denied, err error) {
 	p, _, denied = s.may(ctx, by, id, access.PayoutsApprove)
 	var f *fault.Fault
@@ -310,8 +310,8 @@ func (s *Service) authorizeResolve(ctx context.Context, by db.Caller, id string)
 	return p, denied, err
 }
 
-// Resolve settles whether a payout was paid that needs attention. A live one is resolved by one who may approve or create payouts and
-// another one who may approve them, where there are two: the resolution then waits for an approval.
+// Resolve settles whether a payout that needs attention was paid. A live payout takes two people, where there are two. One may approve or
+// create payouts, the other may approve them, and the resolution waits for an approval.
 func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (api.Payout, error) {
 	p, denied, err := s.authorizeResolve(ctx, by, in.ID)
 	if err == nil {
@@ -361,8 +361,8 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 	return done.Result()
 }
 
-// ofSandbox reports whether a resolution moves no real money. The row of a payout alone does not decide that: the code of its terms
-// covers the mode, and the resolution of one that was not sent moves nothing.
+// ofSandbox reports whether a resolution moves no real money. The row of a payout alone does not decide that: the code of its terms covers
+// the mode. The resolution of a payout that was not sent moves nothing.
 func ofSandbox(tx *db.Tx, last *attempt, number string) (bool, error) {
 	if !last.payout.sandbox() || last.neverSent() {
 		return last.payout.sandbox(), nil
@@ -375,7 +375,7 @@ func ofSandbox(tx *db.Tx, last *attempt, number string) (bool, error) {
 	return err == nil, err
 }
 
-// askToResolve asks for the approval of a resolution, if it needs one. It takes the place of one that waits.
+// askToResolve requests the approval of a resolution, if it needs one. The approval replaces one that waits.
 func (s *Service) askToResolve(tx *db.Tx, by db.Caller, last *attempt, number string, r resolution) (approvalID string, err error) {
 	if alone, err := ofSandbox(tx, last, number); err != nil || alone {
 		return "", err
@@ -414,7 +414,7 @@ func (c *change) voidResolutions(tx *db.Tx) error {
 	return nil
 }
 
-// reservedFor is the money of payouts.
+// reservedFor returns the money of payouts.
 func reservedFor(list []*Payout) (all []ledger.Reserved) {
 	for _, p := range list {
 		all = append(all, p.reserved())

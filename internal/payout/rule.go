@@ -12,7 +12,7 @@ import (
 	"bursar/internal/db"
 )
 
-// Need is what a payout needs before it is sent, and why, in a sentence.
+// Need contains the approvals that a payout needs before it is sent, and the reason as a sentence.
 type Need struct {
 	Approvals int
 	Role      string
@@ -20,10 +20,9 @@ type Need struct {
 	Why       string
 }
 
-// Need returns what a payout needs: of the rules that match it the most demanding one holds, and API
-// keys may approve only if all of them say so. If that one names no role, that of another one holds:
-// whoever adds a rule takes no role away. A rule by sum matches if it is one of those that the payout exceeds. A later change of
-// rules does not affect it.
+// Need returns the approvals that a payout needs. Of the rules that match it the strictest one applies, and API keys may approve only if
+// all of them allow it. If the strictest names no role, the role of another one applies, so that adding a rule removes no role. A rule by
+// sum matches if it is among those that the payout exceeds. A later change of rules does not affect the payout.
 func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, error) {
 	g, err := r.guard(q, p.WorkspaceID)
 	if err != nil {
@@ -63,41 +62,41 @@ func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, e
 	return Need{Why: "Nobody has to approve, because the workspace has no second person who could."}, nil
 }
 
-// rule is a row.
+// rule is a row of the table payout_rule.
 type rule struct {
 	api.ApprovalRule
-	activeAt int64 // since when it is in force
-	alone    bool  // one person alone made it, and no second one has counted since
+	activeAt int64 // when it came into force
+	alone    bool  // one person alone made it, and no second person has counted since
 }
 
 // holds reports whether a rule is in force.
 func (u rule) holds() bool { return u.Status == api.RuleActive }
 
-// guards reports whether payouts wait because of a rule. A suspended one that demands approvals still guards, without API keys.
+// guards reports whether payouts wait because of a rule. A suspended rule that demands approvals still guards, without API keys.
 func (u rule) guards() bool { return u.holds() || u.Status == api.RuleSuspended && u.Approvals > 0 }
 
-// demand returns what a rule demands as long as it guards.
+// demand returns the approvals that a rule demands while it guards.
 func (u rule) demand() demand {
 	d := demand(u.ApprovalRuleTerms)
 	d.KeysMayApprove = d.KeysMayApprove && u.holds()
 	return d
 }
 
-// about reports whether a rule is about payouts such as this one, if it were on a rail, whatever its amount.
+// about reports whether a rule applies to payouts such as this one, if it were on a rail, whatever its amount.
 func (u rule) about(p Payout, rail string, by db.Caller) bool {
 	return inMode(u.Mode, p.Mode) && (u.AccountID == "" || u.AccountID == p.AccountID) && (u.Rail == "" || u.Rail == rail) &&
 		(u.ClientID == "" || by.Type == audit.Client && by.ID == u.ClientID)
 }
 
-// matches reports whether a rule about single payouts is about one, if it were on a rail and of an amount.
+// matches reports whether a rule for single payouts applies to one, if it were on a rail and of an amount.
 func (u rule) matches(p Payout, rail string, amount int64, by db.Caller) bool {
 	return !u.bySum() && u.about(p, rail, by) && (u.AboveCents == nil || amount > *u.AboveCents) && (u.UpToCents == nil || amount <= *u.UpToCents)
 }
 
-// demand is what terms ask for, whatever they are about.
+// demand is the approvals that the terms of a rule demand, whatever the rule applies to.
 type demand api.ApprovalRuleTerms
 
-// compare orders demands: more approvals, then those of a role, then those without keys.
+// compare orders demands by strictness: more approvals first, then approvals by a role, then approvals without API keys.
 func (d demand) compare(other demand) int {
 	rank := func(d demand) int64 {
 		n := d.Approvals * 4
@@ -112,23 +111,21 @@ func (d demand) compare(other demand) int {
 	return cmp.Compare(rank(d), rank(other))
 }
 
-// weaker reports whether a demand guards less than another in any way: even many approvals are
-// weaker than a single one if API keys may give them, and only people that, or if members of
-// another role may.
+// weaker reports whether a demand guards less than another in any way. Even many approvals are weaker than a single one if API keys may
+// give the former and only people the latter. The same goes for members of another role.
 func (d demand) weaker(than demand) bool {
 	return d.compare(than) < 0 || d.KeysMayApprove && than.Approvals > 0 && !than.KeysMayApprove || than.Approvals > 0 && than.Role != "" && d.Role != than.Role
 }
 
-// overrides reports whether a demand could replace one that names another role, for payouts that match
-// both.
+// overrides reports whether a demand could replace one that names another role, for payouts that match both.
 func (d demand) overrides(other demand) bool {
 	return d.Approvals > 0 && d.Role != "" && other.Approvals > 0 && other.Role != "" && d.Role != other.Role
 }
 
-// ofTwo is what holds without rules where there are two people.
+// ofTwo is the demand without rules where there are two people.
 var ofTwo = demand{Approvals: 1}
 
-// byDefault is what holds for what no rule matches.
+// byDefault returns the demand for payouts that no rule matches.
 func byDefault(people access.SecondPerson) demand {
 	if people.Demanded() {
 		return ofTwo
@@ -136,7 +133,7 @@ func byDefault(people access.SecondPerson) demand {
 	return demand{}
 }
 
-// ruleText says what a rule is about and what it demands.
+// ruleText describes what a rule applies to and what it demands.
 func ruleText(u api.ApprovalRuleTerms) string {
 	var b strings.Builder
 	switch u.Approvals {
@@ -175,8 +172,7 @@ func ruleText(u api.ApprovalRuleTerms) string {
 	return b.String()
 }
 
-// centsText is an amount as people read it. If it is meant in several currencies, it is told as it is
-// stored.
+// centsText returns an amount as text for people. If it applies to several currencies, it is in the minor unit, as stored.
 func centsText(cents int64, currency string) string {
 	if currency == "" {
 		return fmt.Sprintf("%d of the minor unit", cents)
@@ -184,13 +180,12 @@ func centsText(cents int64, currency string) string {
 	return strings.TrimPrefix(api.FormatAmount(cents, currency), currency+" ")
 }
 
-// holderChanged is a column: whether the secret of the client that a rule names was rotated by somebody
-// else since the rule was made.
+// holderChanged is a column: whether someone else has rotated the secret of the client that a rule names since the rule was made.
 const holderChanged = `(CASE WHEN client_id <> '' AND COALESCE(client_holder, '') <> COALESCE((SELECT c.secret_seen_by FROM account c WHERE c.id = client_id), '')
 	THEN 1 ELSE 0 END)`
 
-// madeAlone is a column: 0 unless one person alone made a rule that demands less than there is without rules, and no other has agreed
-// to it; 1 if a second person has counted since, else 2.
+// madeAlone is a column. It is 0 unless one person alone made a rule that demands less than without rules, and no other has agreed to it.
+// It is 1 if a second person has counted since, otherwise 2.
 const madeAlone = `(CASE WHEN alone = FALSE THEN 0
 	WHEN (SELECT p.payouts_seen_at FROM receiving_policy p WHERE p.workspace_id = payout_rule.workspace_id) >= active_at THEN 1 ELSE 2 END)`
 
@@ -210,14 +205,14 @@ func readRule(r db.Rows) rule {
 	case u.Status != api.RuleActive:
 	case r.Int(19) == 1:
 		u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleMadeAlone
-	case u.Approvals == 0 && r.Int(18) == 1: // whoever gives a client a new secret could pay with it, and nobody has agreed to that
+	case u.Approvals == 0 && r.Int(18) == 1: // anyone who gives a client a new secret could pay with it, and no one has agreed to that
 		u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleClientSecret
 	}
 	return rule{u, r.Int(13), r.Int(19) == 2}
 }
 
-// rulesOf lists the rules of a workspace that hold for a mode, or all. One that a person made alone is suspended as soon as a second
-// person is there, before they count.
+// rulesOf lists the rules of a workspace that apply in a mode, or all. A rule that one person made alone is suspended as soon as there is a
+// second person, before that person counts.
 func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]rule, error) {
 	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
 		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)

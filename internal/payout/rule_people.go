@@ -12,10 +12,11 @@ import (
 	"bursar/internal/fault"
 )
 
-// A rule that no set of people can satisfy is refused: for none of those who can request its payouts there are enough others who may
-// approve them. Whether these count already does not matter, since they will. Who loses access later is not held up by rules.
+// A rule that no set of people can satisfy is refused. For none of those who can request its payouts there are enough others who may
+// approve them. Approvers who do not count as second persons yet are included, since they will. Rules do not prevent people from losing
+// access later.
 
-// checkPeople demands that people can satisfy a new rule, by itself and with each other one that holds for some of the same payouts.
+// checkPeople returns a fault unless people can satisfy a new rule, alone and with each other rule in force for some of the same payouts.
 func checkPeople(q db.Q, u api.ApprovalRule, all []rule, people access.SecondPerson) error {
 	if u.Approvals == 0 {
 		return nil
@@ -43,7 +44,7 @@ func checkPeople(q db.Q, u api.ApprovalRule, all []rule, people access.SecondPer
 	return nil
 }
 
-// tooMany says what people a rule lacks.
+// tooMany describes which people a rule lacks.
 func tooMany(u api.ApprovalRule, other rule, need demand, most int) string {
 	of := ""
 	if need.Role != "" {
@@ -56,7 +57,7 @@ func tooMany(u api.ApprovalRule, other rule, need demand, most int) string {
 	return lacks
 }
 
-// meets reports whether two rules can be about the same payout.
+// meets reports whether two rules can apply to the same payout.
 func (u rule) meets(other rule) bool {
 	same := func(a, b string) bool { return a == "" || b == "" || a == b }
 	above := func(one, than rule) bool {
@@ -66,7 +67,7 @@ func (u rule) meets(other rule) bool {
 		(u.bySum() || other.bySum() || !above(u, other) && !above(other, u))
 }
 
-// mostApprovers returns how many people at most may approve what somebody requests, or what a client requests if one is named.
+// mostApprovers returns how many people at most may approve what any member requests, or what a client requests if one is named.
 func mostApprovers(q db.Q, workspaceID, clientID string, need demand, people access.SecondPerson) (most int, err error) {
 	clients := []string{clientID}
 	if clientID == "" {

@@ -32,8 +32,8 @@ func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (we
 		}, "approval rules", workspaceID, access.ModeOf(by.Actor))
 }
 
-// CreateRule makes a rule that people can satisfy. One that demands less than what holds without it, or that may take the place
-// of a rule of another role, waits for approval.
+// CreateRule creates a rule that people can satisfy. It waits for approval if it demands less than would apply without it, or if it may
+// replace a rule of another role.
 func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Made[api.ApprovalRule], error) {
 	var none web.Made[api.ApprovalRule]
 	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
@@ -81,8 +81,8 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 	})
 }
 
-// ConfirmRule lets a suspended rule hold again, or asks for that where another person could approve it. Without one it holds until
-// one joins.
+// ConfirmRule puts a suspended rule in force again, or requests that where another person could approve it. Without another person the rule
+// stays in force until one joins.
 func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (api.ApprovalRule, error) {
 	found, number, err := r.enterRule(ctx, by, in.ID)
 	if err != nil {
@@ -119,7 +119,7 @@ func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (a
 	})
 }
 
-// holderNow is a column: who has the secret of the client that a rule names.
+// holderNow is a column: the person who has the secret of the client that a rule names.
 const holderNow = `(SELECT c.secret_seen_by FROM account c WHERE c.id = client_id)`
 
 // enterRule finds a rule that the caller may change.
@@ -134,7 +134,7 @@ func (r *Rules) enterRule(ctx context.Context, by db.Caller, id string) (u rule,
 	return u, number, fault.Instead(err, fault.ResourceNotFound, fault.Missing("approval rule"))
 }
 
-// RemoveRule removes a rule, or asks for that if something demands less than the rule does. One that waits is given up.
+// RemoveRule removes a rule, or requests approval if payouts would then need less. A rule that still waits for approval is withdrawn.
 func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (api.ApprovalRule, error) {
 	u, number, err := r.enterRule(ctx, by, in.ID)
 	if err != nil {
@@ -178,8 +178,7 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 	})
 }
 
-// loosened reports whether payouts need less without a rule: another one may match some of them, or
-// none.
+// loosened reports whether payouts need less without a rule: another one may match some of them, or none.
 func loosened(all []rule, at int, people access.SecondPerson) bool {
 	own := all[at].demand()
 	less := byDefault(people).weaker(own)
@@ -189,7 +188,7 @@ func loosened(all []rule, at int, people access.SecondPerson) bool {
 	return less
 }
 
-// mayRead returns the workspace that a request is about, if the caller may see how its payouts are guarded.
+// mayRead returns the workspace of a request, if the caller may read its rules and limits.
 func (r *Rules) mayRead(ctx context.Context, by db.Caller, given *string) (workspaceID string, err error) {
 	if workspaceID, err = r.authority.Workspace(ctx, by.Actor, given); err == nil {
 		err = r.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsRead)
@@ -204,8 +203,7 @@ func (r *Rules) enterGiven(ctx context.Context, by db.Caller, given *string) (wo
 	return workspaceID, number, err
 }
 
-// enter requires that the caller may change how payouts are guarded, and readies the vault for an
-// approval.
+// enter requires that the caller may change rules and limits, and readies the vault for an approval.
 func (r *Rules) enter(ctx context.Context, by db.Caller, workspaceID string) (number int64, err error) {
 	if number, err = r.authority.Enter(ctx, by.Actor, workspaceID, access.WSWrite); err == nil {
 		err = r.vault.Ready(ctx, number)
@@ -213,13 +211,14 @@ func (r *Rules) enter(ctx context.Context, by db.Caller, workspaceID string) (nu
 	return number, err
 }
 
-// enterGuard is enter for a rule or a limit that is there. One that does not hold for money of the caller's mode does not exist for them.
+// enterGuard is enter for an existing rule or limit. A rule or limit that does not apply in the caller's mode does not exist for the
+// caller.
 func (r *Rules) enterGuard(ctx context.Context, by db.Caller, workspaceID, mode string) (number int64, err error) {
 	if number, err = r.enter(ctx, by, workspaceID); err == nil {
 		err = access.RequireMode(by.Actor, workspaceID, modesOf(mode)...)
 	}
 	if err != nil && !slices.ContainsFunc(modesOf(mode), by.Scope.InMode) {
-		err = fault.Missing("rule or limit") // which the caller replaces
+		err = fault.Missing("rule or limit") // the caller replaces it
 	}
 	return number, err
 }
@@ -244,8 +243,8 @@ func (r *Rules) lockedRules(tx *db.Tx, workspaceID string) (all []rule, people a
 	return all, people, err
 }
 
-// checkRule demands that what a rule names is there and of its workspace, and returns the currency in
-// which its amounts are meant.
+// checkRule returns a fault unless everything that a rule names exists and belongs to its workspace. It returns the currency of the rule's
+// amounts.
 func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err error) {
 	if currency, err = foundAccount(q, u.WorkspaceID, u.AccountID, u.Mode); err == nil {
 		currency, err = r.meant(currency, u.Rail), r.foundRail(u.Rail)
@@ -267,7 +266,7 @@ func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err erro
 	return currency, err
 }
 
-// stillPossible demands that people can satisfy a rule that is approved now, beside those that were made meanwhile.
+// stillPossible returns a fault unless people can satisfy a rule that is being approved, together with those that were made meanwhile.
 func (r *Rules) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
 	all, people, err := r.lockedRules(tx, u.WorkspaceID)
 	if err == nil {
@@ -283,17 +282,17 @@ func orNull(n *int64) any {
 	return *n
 }
 
-// ruleKind is the name of approvals of rules that demand less.
+// ruleKind is the kind of approvals of rules that demand less.
 const ruleKind = "payout_rule"
 
-// ruleChange is what such an approval is for: a new rule, the confirmation of a suspended one, or the end of one.
+// ruleChange is what such an approval is for: a new rule, the confirmation of a suspended one, or the removal of one.
 type ruleChange struct {
 	Rule    api.ApprovalRule `json:"rule"`
 	Remove  bool             `json:"remove"`
 	Confirm bool             `json:"confirm,omitzero"`
 }
 
-// removal is the change that ends a rule, whatever it waits for.
+// removal returns the change that removes a rule, whatever the rule waits for.
 func removal(u api.ApprovalRule) ruleChange {
 	u.ApprovalID, u.Status, u.SuspendedBecause = "", "", ""
 	return ruleChange{Rule: u, Remove: true}
@@ -341,7 +340,7 @@ func (r *Rules) ruleKind() approval.Kind {
 			if c.Remove {
 				change = tx.Row(`DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 RETURNING id`, c.Rule.ID, a.ID)
 			}
-			done, err := change.Scan(new(string)) // which is empty if the key of the payload is lost
+			done, err := change.Scan(new(string)) // it is empty if the key of the payload is lost
 			if err == nil && !done {
 				err = fault.New(fault.ApprovalChanged, "the rule is not there any more: ask again")
 			}

@@ -10,28 +10,28 @@ import (
 	"bursar/internal/fault"
 )
 
-// A rule by sum is about the payouts of a day in Manila that together are above its amount: all to one payee, or all of one requester
-// with their keys and machine clients. A payout is counted when it is requested, by the counters that limits have, and given back if
-// it is cancelled, rejected or fails on that day. Those that bring a sum above the amount need the approvals of the rule, whatever
-// became of the ones before them.
+// A rule by sum applies to the payouts of a day in Manila that together are above its amount. They are all to one payee, or all of one
+// requester with their keys and machine clients. A payout is counted when it is requested, by the counters that limits have. It is removed
+// if it is cancelled, rejected or fails on that day. Payouts that bring a sum above the amount need the approvals of the rule, whatever
+// happened to earlier ones.
 
-// bySum reports whether a rule is about the sum of a day, and not about each payout by itself.
+// bySum reports whether a rule applies to the sum of a day, and not to single payouts.
 func (u rule) bySum() bool { return u.Per == api.LimitPerDay }
 
-// sumOf is a rule by sum as the limit that counts for it.
+// sumOf returns a rule by sum as the limit that counts for it.
 func sumOf(u rule) limit {
 	return limit{PayoutLimit: api.PayoutLimit{ID: u.ID, Mode: u.Mode, AccountID: u.AccountID, Rail: u.Rail, Each: u.Each, Per: u.Per,
 		AmountCents: *u.AboveCents, CreatedAt: u.activeAt}}
 }
 
-// countedSpending is what a payout adds to the sums of the day when it was requested.
+// countedSpending returns what a payout adds to the sums of the day when it was requested.
 func (p Payout) countedSpending() Spending {
 	spending := p.spending()
 	spending.At = p.CountedAt
 	return spending
 }
 
-// sumUses are the counters of rules by sum that a payout adds to.
+// sumUses returns the counters of rules by sum that a payout adds to.
 func (r *Rules) sumUses(q db.Q, p Spending) ([]use, error) {
 	g, err := r.guard(q, p.WorkspaceID)
 	if err != nil || len(g.sums) == 0 {
@@ -41,8 +41,8 @@ func (r *Rules) sumUses(q db.Q, p Spending) ([]use, error) {
 	return uses(matchingLimits(g.sums, p), p), err
 }
 
-// wouldExceed returns the rules by sum that a payout would be about now, and stores nothing. It is counted in used, if so told, so that
-// the payouts of one request are compared together.
+// wouldExceed returns the rules by sum that would apply to a payout at this time, and stores nothing. With count it counts the payout in
+// used, so that the payouts of one request are compared together.
 func (r *Rules) wouldExceed(q db.Q, p Spending, used map[counter]counted, count bool) (rules []string, err error) {
 	all, err := r.sumUses(q, p)
 	if err != nil {
@@ -66,11 +66,11 @@ func (r *Rules) wouldExceed(q db.Q, p Spending, used map[counter]counted, count 
 	return rules, nil
 }
 
-// errSumsMoved is why a payout is checked again: others that were requested meanwhile brought a sum above the amount of a rule.
+// errSumsMoved is why a payout is checked again: other payouts requested meanwhile brought a sum above the amount of a rule.
 var errSumsMoved = errors.New("other payouts of the day were requested meanwhile")
 
-// count adds a payout to the sums of its day, in the transaction that stores it. It returns errSumsMoved, and counts nothing, if
-// it is about a rule that it was not about when it was checked.
+// count adds a payout to the sums of its day, in the transaction that stores it. If a rule applies to it that did not when it was checked,
+// it returns errSumsMoved and counts nothing.
 func (r *Rules) count(tx *db.Tx, d *draft) error {
 	all, err := r.sumUses(tx.Q, d.countedSpending())
 	if err != nil {
@@ -96,14 +96,14 @@ func (r *Rules) count(tx *db.Tx, d *draft) error {
 		Message: "others are requesting payouts of the same payee or requester at this moment: try again"})
 }
 
-// discount takes a payout that is cancelled, rejected or failed from the sums of its day, if that is today.
+// discount removes a payout that is cancelled, rejected or failed from the sums of its day, if that is today.
 func (r *Rules) discount(tx *db.Tx, p Payout) error {
 	if day(p.CountedAt) != day(tx.Now()) {
 		return nil
 	}
 	all, err := r.sumUses(tx.Q, p.countedSpending())
 	for _, u := range all {
-		if err == nil && u.CreatedAt < p.CountedAt { // else it has not counted the payout
+		if err == nil && u.CreatedAt < p.CountedAt { // otherwise it has not counted the payout
 			err = u.giveBack(tx, p.Amount)
 		}
 	}
@@ -124,10 +124,11 @@ func (r *Rules) recount(tx *db.Tx, p Payout) error {
 	return err
 }
 
-// batchSum is what a batch pays on a rail, to one payee. Without a rail it is about all, and without a payee about all, too.
+// batchSum identifies a sum of a batch: what it pays on a rail to one payee. Without a rail the sum is of all rails, and without a payee of
+// all payees.
 type batchSum struct{ rail, payee string }
 
-// addTo adds a payout to the sums of its batch, also to those by payee if a rule needs them.
+// addTo adds a payout to the sums of its batch, including those by payee if a rule needs them.
 func (p *Payout) addTo(sums map[batchSum]int64, byPayee bool) {
 	payees := []string{""}
 	if byPayee {
@@ -142,7 +143,7 @@ func (p *Payout) addTo(sums map[batchSum]int64, byPayee bool) {
 	}
 }
 
-// alone returns how much of a sum a payout is with its batch: what the rule counts at least.
+// alone returns the part of a sum that a payout and its batch make up: the minimum that the rule counts.
 func (c *comparison) alone(u rule, p *Payout) int64 {
 	if u.Each == api.EachMaker {
 		return max(p.Amount, c.sums[batchSum{u.Rail, ""}])

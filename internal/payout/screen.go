@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Verdict is what a screening says about a payout.
+// Verdict is the decision of a screening about a payout.
 type Verdict string
 
 // The verdicts.
@@ -25,31 +25,31 @@ const (
 	Deny  Verdict = "deny"
 )
 
-// Screening asks a program or a service of the operator about every payout, such as one that
-// compares payees with lists of sanctions. Without either every payout is allowed.
+// Screening calls a program or a service of the operator for every payout, such as one that compares payees with sanctions lists. Without
+// either every payout is allowed.
 type Screening struct {
 	// Command is a program with its arguments. It reads the payout as JSON and prints
 	// {"decision": "allow", "reason": "…"}, whose decision is a Verdict.
 	Command string
-	// URL is a service that gets the same by POST and answers the same.
+	// URL is a service that receives the same by POST and returns the same.
 	URL string
 }
 
 const (
 	screenTimeout = 5 * time.Second
-	// maxCommands is how many commands run at once, for all requests of the server.
+	// maxCommands is how many commands run concurrently, for all requests of the server.
 	maxCommands = 16
-	// maxScreen bounds what a screening answers, in bytes.
+	// maxScreen bounds the response of a screening, in bytes.
 	maxScreen = 64 << 10
-	// maxScreenReason bounds the reason that is kept of it, in characters.
+	// maxScreenReason bounds the stored reason of a screening, in characters.
 	maxScreenReason = 500
 )
 
-// screenClient follows no redirects: a payout is told to nobody whom the operator has not named.
+// screenClient follows no redirects: a payout is sent only to the service that the operator has named.
 var screenClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
-// Screen asks about a payout, which is sent as JSON. A screening that fails, is late or answers
-// something else holds the payout, and the reason says so. The error is of the facts or of ctx alone.
+// Screen calls the screening for a payout, which is sent as JSON. A screening that fails, is late or returns something else holds the
+// payout, and the reason describes that. The error is about the facts or ctx only.
 func (s Screening) Screen(ctx context.Context, facts any) (Verdict, string, error) {
 	if s == (Screening{}) {
 		return Allow, "", nil
@@ -111,7 +111,7 @@ func (s Screening) run(ctx context.Context, sent []byte) ([]byte, error) {
 	answer := &boundedBuffer{}
 	command.Stdout = answer
 	endsTogether(command)
-	command.WaitDelay = time.Second // for what it has started and left behind
+	command.WaitDelay = time.Second // for processes that it has started and left behind
 	err := command.Run()
 	return answer.Bytes(), err
 }

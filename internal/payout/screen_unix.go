@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// endsTogether lets a command end with all that it has started.
+// endsTogether makes a command end together with all processes that it has started.
 func endsTogether(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }

@@ -19,8 +19,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Service keeps payout requests: who asks for them, who allows them, and what they become before
-// a rail has them.
+// Service manages payout requests: who makes them, who approves them, and their states before a rail has them.
 type Service struct {
 	db        *db.DB
 	vault     *vault.Vault
@@ -31,11 +30,11 @@ type Service struct {
 	rails     *rail.Rails
 	rules     *Rules
 	wake      func()
-	// hot makes payouts that nobody has to approve: those of one account together.
+	// hot creates payouts that need no approval: those of one account together.
 	hot *db.Gather[funded, web.Made[api.Payout]]
 }
 
-// New makes the service. It calls wake when there may be something to send.
+// New returns the service. It calls wake when there may be payouts to send.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, dir *directory.Service, rails *rail.Rails, rules *Rules,
 	wake func()) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, directory: dir, rails: rails, rules: rules, wake: wake}
@@ -78,7 +77,7 @@ func (s *Service) may(ctx context.Context, by db.Caller, id string, need access.
 	return p, held, fault.Instead(err, fault.ResourceNotFound, fault.Missing("payout request"))
 }
 
-// wire is a payout as the API tells it. Its account number is masked.
+// wire returns a payout as in the API. Its account number is masked.
 func wire(p Payout, number string) api.Payout {
 	out := api.Payout{
 		ID: p.ID, WorkspaceID: p.WorkspaceID, SourceAccountID: p.AccountID, AmountCents: p.Amount, Currency: p.Currency, Mode: p.Mode, Status: p.Status,
@@ -97,18 +96,18 @@ func wire(p Payout, number string) api.Payout {
 	return out
 }
 
-// shown opens the number of a payout and returns it as the API tells it.
+// shown opens the number of a payout and returns the payout as in the API.
 func (s *Service) shown(p Payout) (api.Payout, error) {
 	number, err := number(s.vault, p)
 	return wire(p, number), err
 }
 
-// event is a row of the story of a payout.
+// event returns an audit row about a payout.
 func (d *draft) event(action audit.Action, text string) audit.Event {
 	return audit.Event{Action: action, WorkspaceID: d.WorkspaceID, ResourceID: d.ID, Description: text + " " + d.to(d.number)}
 }
 
-// told is the event of a payout that was made, published or retried, with how it goes on.
+// told returns the event of a payout that was created, published or retried, with what happens next.
 func (d *draft) told(action audit.Action, text, before string) audit.Event {
 	e := d.event(action, text)
 	e.Changes.Add("status", before, d.Status)
@@ -124,7 +123,7 @@ func (d *draft) told(action audit.Action, text, before string) audit.Event {
 	return e
 }
 
-// Get returns a payout. If its account number is wanted in full, the log tells so.
+// Get returns a payout. If its account number is requested in full, the audit log records that.
 func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Payout, error) {
 	p, held, err := s.may(ctx, by, in.ID, access.PayoutsRead)
 	if err != nil {
@@ -151,13 +150,13 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Payou
 	return out, s.reveal(ctx, by, draft{Payout: p, number: number})
 }
 
-// revealing is used up by the row that tells that a caller was shown the account number of a payout:
-// whoever reads it again within the hour leaves no other.
+// revealing is used up by the audit row about showing a caller the account number of a payout. Reading it again within the hour leaves no
+// other row.
 func revealing(by db.Caller, p Payout) budget.Use {
 	return budget.Kind{Name: "reveal", Burst: 1, Every: time.Hour}.Of(by.ID + " " + by.KeyID + " " + p.ID)
 }
 
-// reveal leaves the row. It is on disk before anybody sees the number.
+// reveal stores the row. It is on disk before the number is shown.
 func (s *Service) reveal(ctx context.Context, by db.Caller, d draft) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		untold, err := revealing(by, d.Payout).Take(tx)

@@ -16,34 +16,34 @@ import (
 	"bursar/internal/web"
 )
 
-// Sandbox drives the simulator. Nothing else reaches it, and it reaches nothing that is live: those
-// accounts, payouts and services are not found.
+// Sandbox controls the simulator. Only Sandbox reaches it, and Sandbox reaches nothing live: live accounts, payouts and services are not
+// found.
 type Sandbox struct {
 	payouts    *Service
 	dispatcher *Dispatcher
 	bank       *simulator.Simulator
 }
 
-// NewSandbox makes the service.
+// NewSandbox returns the service.
 func NewSandbox(payouts *Service, dispatcher *Dispatcher, bank *simulator.Simulator) *Sandbox {
 	return &Sandbox{payouts, dispatcher, bank}
 }
 
-// maxSimulated is how much an account of the sandbox gets to hold. All tenants share the bank behind
-// it, and that holds as much as a million full accounts.
+// maxSimulated is the most money that an account of the sandbox can hold. All tenants share the bank behind it, which holds as much as a
+// million full accounts.
 const maxSimulated = 1_000_000_000_000
 
-// DepositInput puts money into an account.
+// DepositInput describes a deposit to an account.
 type DepositInput struct{ api.SimulatedDeposit }
 
-// Validate checks the deposit without looking at the database.
+// Validate checks the deposit without reading the database.
 func (in *DepositInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "account_id", in.AccountID, 1, 100)
 	checkAmount(v, "amount_cents", in.AmountCents)
 	web.CheckOptionalText(v, "reference", in.Reference, 0, maxDescription)
 }
 
-// Deposit puts money into an account, as a bank's statement would.
+// Deposit credits money to an account, as a bank's statement would.
 func (s *Sandbox) Deposit(ctx context.Context, by db.Caller, in DepositInput) (web.Made[api.Deposit], error) {
 	a, _, err := s.payouts.source(ctx, by, in.AccountID, access.AccountsWrite)
 	if err == nil && a.Mode != api.ModeSandbox {
@@ -65,13 +65,13 @@ func (s *Sandbox) Deposit(ctx context.Context, by db.Caller, in DepositInput) (w
 	})
 }
 
-// DriveInput names a payout of the sandbox and, where it is rejected or returned, a reason.
+// DriveInput names a payout of the sandbox and, if it is rejected or returned, a reason.
 type DriveInput struct {
 	ID string `path:"id"`
 	api.SimulatedReason
 }
 
-// reasonForm is that of the reasons of ISO 20022.
+// reasonForm matches the reasons of ISO 20022.
 var reasonForm = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9]{2}$`)
 
 // Validate checks the reason.
@@ -88,23 +88,22 @@ func (in DriveInput) reason(usual string) string {
 	return *in.Reason
 }
 
-// Settle completes a payment that the simulator has and has not decided.
+// Settle completes a payment that the simulator has received and not decided.
 func (s *Sandbox) Settle(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	return s.drive(ctx, by, in.ID, "settled by the simulator", s.bank.Settle)
 }
 
-// Reject refuses such a payment.
+// Reject rejects such a payment.
 func (s *Sandbox) Reject(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
 	return s.drive(ctx, by, in.ID, "rejected by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Reject(tx, id, in.reason("MS03")) })
 }
 
-// Return sends a completed payment back.
+// Return returns a completed payment.
 func (s *Sandbox) Return(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
 	return s.drive(ctx, by, in.ID, "returned by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Return(tx, id, in.reason("MS03")) })
 }
 
-// drive makes the simulator do something with the last attempt of a payout, and takes what it tells
-// of that.
+// drive makes the simulator act on the last attempt of a payout, and processes the notices that this causes.
 func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do func(tx *db.Tx, endToEndID string) (bool, error)) (api.Payout, error) {
 	p, _, err := s.payouts.may(ctx, by, id, access.AccountsWrite)
 	if err == nil && !p.sandbox() {
@@ -117,7 +116,7 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 		return api.Payout{}, err
 	}
 	_, err = db.Write(ctx, s.payouts.db, db.Caller{Actor: by.Actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		p, err := find(tx.Q, p.ID) // as it is after the wait
+		p, err := find(tx.Q, p.ID) // its state after the wait
 		done := false
 		if err == nil {
 			done, err = do(tx, EndToEndID(p.ID, p.Attempts))
@@ -130,7 +129,7 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 		return struct{}{}, event, err
 	})
 	if err == nil {
-		if _, failed := s.dispatcher.receive(ctx, s.bank); failed != nil { // which may be about somebody else's
+		if _, failed := s.dispatcher.receive(ctx, s.bank); failed != nil { // which may be about a payout of another workspace
 			s.dispatcher.log.Error("the simulator's notices wait and will be taken", "error", failed.Error())
 		}
 		p, _, err = s.payouts.may(ctx, by, id, access.AccountsWrite)
@@ -150,8 +149,8 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 // sentWithin is how long a request waits for a payout that is on its way to the simulator.
 const sentWithin = 5 * time.Second
 
-// untilSent waits for a payout that is on its way to the simulator: it is processing a moment before the simulator
-// has it, and whoever saw that may drive it.
+// untilSent waits for a payout that is on its way to the simulator. It is processing a moment before the simulator has it, and a caller who
+// has seen that may already call drive.
 func (s *Sandbox) untilSent(ctx context.Context, p Payout) error {
 	if p.Status != Processing {
 		return nil
@@ -174,8 +173,7 @@ func (s *Sandbox) untilSent(ctx context.Context, p Payout) error {
 	}
 }
 
-// ServiceInput says how a rail, an institution or the simulator itself is from now on, in the sandbox of
-// a workspace.
+// ServiceInput sets the state of a rail, an institution or the simulator itself, in the sandbox of a workspace.
 type ServiceInput struct {
 	ServiceName string `path:"service_name"`
 	api.SimulatedService
@@ -187,7 +185,7 @@ func (in *ServiceInput) Validate(v *fault.Violations) {
 	web.CheckOptionalText(v, "reason", in.Reason, 0, maxReason)
 }
 
-// SetService changes how a service is in the sandbox of a workspace.
+// SetService sets the state of a service in the sandbox of a workspace.
 func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput) (api.ServiceHealth, error) {
 	workspaceID, err := s.payouts.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
 	if err == nil {

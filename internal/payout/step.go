@@ -13,13 +13,12 @@ import (
 	"bursar/internal/ledger"
 )
 
-// wrongState is the answer where a payout is in another state than a step needs.
+// wrongState returns the fault for a payout whose state does not allow a step.
 func wrongState(p Payout, step string) error {
 	return &fault.Fault{Code: fault.PayoutState, Message: "the payout is " + p.Status + ": it cannot be " + step, Details: api.PayoutStateDetails{Status: p.Status}}
 }
 
-// notContradicted returns a fault if the rail has said two things about a payout: it may have been
-// paid, and whoever pays it again may pay it twice.
+// notContradicted returns a fault if a rail's answers about a payout conflict: it may have been paid, so paying it again may pay it twice.
 func notContradicted(p Payout) error {
 	if p.Attention != Contradicted {
 		return nil
@@ -28,8 +27,7 @@ func notContradicted(p Payout) error {
 		Message: "the rail contradicts itself about this payout, so it may have been paid: ask the bank, and resolve the payout as paid or not paid"}
 }
 
-// change lets somebody take a step with a payout that is in one of these states. The function gets
-// the payout, which is locked.
+// change performs a step with a payout that is in one of the given states. The function gets the locked payout.
 func (s *Service) change(ctx context.Context, by db.Caller, p Payout, step string, from []string,
 	do func(tx *db.Tx, d *draft) (audit.Event, error)) (api.Payout, error) {
 	if !slices.Contains(from, p.Status) {
@@ -67,7 +65,7 @@ func (s *Service) change(ctx context.Context, by db.Caller, p Payout, step strin
 	})
 }
 
-// changed is the answer where a payout was changed between being checked and being locked.
+// changed returns the fault for a payout that was changed between its check and its lock.
 func changed() error {
 	return fault.New(fault.PayoutState, "the payout has just been changed: look at it again")
 }
@@ -113,7 +111,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	})
 }
 
-// reopen finds a payout that goes through the checks again: as it is, and as a draft.
+// reopen finds a payout that is checked again, and returns it as stored and as a draft.
 func (s *Service) reopen(ctx context.Context, by db.Caller, id string) (p Payout, d *draft, a ledger.Account, err error) {
 	if p, _, err = s.may(ctx, by, id, access.PayoutsCreate); err != nil {
 		return p, nil, a, err
@@ -129,14 +127,13 @@ func (s *Service) reopen(ctx context.Context, by db.Caller, id string) (p Payout
 	return p, d, a, err
 }
 
-// Publish checks a draft and lets it go as far as it can.
+// Publish checks a draft and submits it.
 func (s *Service) Publish(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	return s.goOn(ctx, by, in.ID, step{name: "published", from: Draft, action: audit.PayoutPublished, text: "Asked to pay"})
 }
 
-// Retry lets a payout that failed be sent again, by the same rail. Who approved it has approved that,
-// as long as their approval is not too old and would still be enough, and they may still approve;
-// otherwise it is asked for again.
+// Retry submits a failed payout again, by the same rail. Earlier approvals count if they are recent, would still be enough, and were given
+// by people who may still approve. Otherwise approval is requested again.
 func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
 	return s.goOn(ctx, by, in.ID, step{name: "retried: only one that failed can", from: Failed, action: audit.PayoutRetried, text: "Asked to pay once more",
 		before: func(tx *db.Tx, was, d *draft) error {
@@ -161,12 +158,12 @@ func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout
 		}})
 }
 
-// step lets a payout go on from a state.
+// step describes how a payout continues from a state.
 type step struct {
 	name, from string
 	action     audit.Action
 	text       string
-	before     func(tx *db.Tx, was, d *draft) error // changes it before it is published; nil for nothing
+	before     func(tx *db.Tx, was, d *draft) error // changes it before it is published; nil for no change
 }
 
 // goOn checks a payout again and publishes it.
@@ -202,7 +199,7 @@ func (s *Service) tryToGoOn(ctx context.Context, by db.Caller, id string, to ste
 		if d.Version != p.Version || d.Attempts != p.Attempts {
 			return audit.Event{}, changed()
 		}
-		if err := notContradicted(d.Payout); err != nil { // as it is now, and not when it was checked
+		if err := notContradicted(d.Payout); err != nil { // in its current state, not that of the check
 			return audit.Event{}, err
 		}
 		was := *d
@@ -220,7 +217,7 @@ func (s *Service) tryToGoOn(ctx context.Context, by db.Caller, id string, to ste
 	})
 }
 
-// Cancel takes a payout back that was not handed to its rail.
+// Cancel cancels a payout that was not handed to its rail.
 func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api.Payout, error) {
 	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
 	if err != nil {
@@ -260,8 +257,7 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 	})
 }
 
-// voidApproval ends the approval of a payout that is cancelled. That of a batch goes on for the
-// others, if there are any.
+// voidApproval voids the approval of a cancelled payout. The approval of a batch stays for the other payouts, if there are any.
 func (s *Service) voidApproval(tx *db.Tx, by db.Caller, p Payout) error {
 	const why = "the payout was cancelled"
 	if _, err := approval.VoidKind(tx, by, KindResolve, p.ID, why); err != nil {

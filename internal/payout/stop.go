@@ -17,27 +17,27 @@ import (
 	"bursar/internal/web"
 )
 
-// People stop sending in a workspace and mode: one who may create or approve payouts suffices, and nothing more is claimed. Live
-// payouts are sent again after two of them agreed, where two could. A stop voids a resume that waits.
+// People stop sending in a workspace and mode. One person who may create or approve payouts suffices, and nothing more is claimed. Live
+// payouts are sent again after two people agreed, where there are two. A stop voids a resume that waits.
 
 // SendingInput names a workspace.
 type SendingInput struct {
 	ID string `path:"id"`
 }
 
-// StopInput stops sending in a workspace.
+// StopInput is a request to stop sending in a workspace.
 type StopInput struct {
 	ID string `path:"id"`
 	api.PayoutStopRequest
 }
 
-// Validate checks the texts without looking at the database.
+// Validate checks the texts without reading the database.
 func (in *StopInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "reason", in.Reason, 1, maxReason)
 	web.CheckOneOf(v, "mode", in.Mode, api.ModeLive, api.ModeSandbox)
 }
 
-// ResumeInput resumes it.
+// ResumeInput is a request to resume sending.
 type ResumeInput struct {
 	ID string `path:"id"`
 	api.PayoutResumeRequest
@@ -48,7 +48,7 @@ func (in *ResumeInput) Validate(v *fault.Violations) {
 	web.CheckOneOf(v, "mode", in.Mode, api.ModeLive, api.ModeSandbox)
 }
 
-// stop is a row.
+// stop is a row of the table payout_stop.
 type stop struct {
 	mode    string
 	at      int64 // 0 if payouts are sent
@@ -56,7 +56,7 @@ type stop struct {
 	version int64
 }
 
-// stoppable returns the modes that a request is about, in the order in which their rows are locked.
+// stoppable returns the modes of a request, in the order in which their rows are locked.
 func stoppable(given *string) []string {
 	if given != nil {
 		return []string{*given}
@@ -64,7 +64,7 @@ func stoppable(given *string) []string {
 	return []string{api.ModeLive, api.ModeSandbox}
 }
 
-// lockStop reads the row of a mode and keeps it as it is until the transaction ends.
+// lockStop reads the row of a mode and locks it until the transaction ends.
 func lockStop(tx *db.Tx, workspaceID, mode string) (stop, error) {
 	s := stop{mode: mode}
 	_, err := tx.Row(`INSERT INTO payout_stop (workspace_id, mode, stopped_at, stopped_by, reason, version) VALUES ($1, $2, 0, '', '', 0)
@@ -90,7 +90,7 @@ func (s *Service) enterSending(ctx context.Context, by db.Caller, workspaceID st
 	return number, decides, err
 }
 
-// Sending returns whether the payouts of a workspace are sent.
+// Sending returns whether sending is stopped in a workspace.
 func (s *Service) Sending(ctx context.Context, by db.Caller, in SendingInput) (out api.PayoutSending, err error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.ID, access.PayoutsRead); err != nil {
 		return out, err
@@ -120,7 +120,7 @@ func readSending(q db.Q, workspaceID string) (api.PayoutSending, error) {
 	return out, err
 }
 
-// Stop stops sending. What was stopped before stays so since then.
+// Stop stops sending. A mode that is already stopped keeps the time of its stop.
 func (s *Service) Stop(ctx context.Context, by db.Caller, in StopInput) (api.PayoutSending, error) {
 	_, _, err := s.enterSending(ctx, by, in.ID)
 	if err == nil {
@@ -164,7 +164,7 @@ func (s *Service) Stop(ctx context.Context, by db.Caller, in StopInput) (api.Pay
 	})
 }
 
-// sendingText is what the log has as the state of a mode that was stopped at a time.
+// sendingText returns the state of a mode that was stopped at a time, for the audit log.
 func sendingText(stoppedAt int64) string {
 	if stoppedAt > 0 {
 		return "stopped"
@@ -172,8 +172,8 @@ func sendingText(stoppedAt int64) string {
 	return "sending"
 }
 
-// Resume sends payouts again. Those of the sandbox take one person. Live ones take a second one where there is one: then the
-// fault names the approval that waits, which is the same for all who ask if someone can approve it.
+// Resume resumes sending. The sandbox takes one person. Live payouts take a second person where there is one: then the fault names the
+// approval that waits. It is the same for all who request it, if someone can approve it.
 func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api.PayoutSending, error) {
 	number, decides, err := s.enterSending(ctx, by, in.ID)
 	if err == nil {
@@ -207,8 +207,8 @@ func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api
 	return out.Result()
 }
 
-// resume lifts the stop of a mode, or returns the approval that this waits for. Who may create payouts and not approve them does
-// not resume live ones without an approval.
+// resume lifts the stop of a mode, or returns the approval that this waits for. A caller who may create payouts but not approve them cannot
+// resume live ones without an approval.
 func (s *Service) resume(tx *db.Tx, by db.Caller, number int64, decides bool, workspaceID, mode string) (waits string, event audit.Event, err error) {
 	was, err := lockStop(tx, workspaceID, mode)
 	if err != nil || was.at == 0 {
@@ -250,8 +250,8 @@ func (s *Service) resume(tx *db.Tx, by db.Caller, number int64, decides bool, wo
 	return "", event, err
 }
 
-// lift ends a stop, unless there was another since. Payouts that are due are sent in the next window of their rail, because
-// the one that they were meant for may be over.
+// lift ends a stop, unless there was another one since. Due payouts are sent in the next window of their rail, because the window they were
+// meant for may be over.
 func (s *Service) lift(tx *db.Tx, workspaceID string, was stop) (lifted bool, err error) {
 	lifted, err = tx.Row(`UPDATE payout_stop SET stopped_at = 0 WHERE workspace_id = $1 AND mode = $2 AND version = $3 AND stopped_at > 0 RETURNING mode`,
 		workspaceID, was.mode, was.version).Scan(new(string))
@@ -263,7 +263,7 @@ func (s *Service) lift(tx *db.Tx, workspaceID string, was stop) (lifted bool, er
 			continue
 		}
 		send, arrive := r.Next(time.UnixMilli(tx.Now()))
-		// Of an index by rail, too many rows would be of other workspaces.
+		// With an index by rail, too many rows would be of other workspaces.
 		if err := tx.Exec(`UPDATE payout SET send_at = $4, expected_at = $5, updated_at = $6
 			WHERE workspace_id = $1 AND status = 'pending' AND mode || '' = $2 AND rail || '' = $3 AND send_at <= $6`,
 			workspaceID, was.mode, r.Name, send.UnixMilli(), arrive.UnixMilli(), tx.Now()); err != nil {
@@ -273,7 +273,7 @@ func (s *Service) lift(tx *db.Tx, workspaceID string, was stop) (lifted bool, er
 	return true, nil
 }
 
-// resumeKind is the name of approvals to send live payouts again.
+// resumeKind is the kind of approvals to resume sending live payouts.
 const resumeKind = "payout_resume"
 
 // resumption is what such an approval is for: the stop that it lifts.
@@ -325,8 +325,8 @@ func stoppedIn(q db.Q, mode string) (map[string]bool, error) {
 	return found, err
 }
 
-// withoutStopped leaves out payments in whose workspace sending was stopped after they were claimed. They are looked up at once
-// and, because no rail has received them, are pending again.
+// withoutStopped leaves out payments in whose workspace sending was stopped after they were claimed. They are looked up immediately. No
+// rail has received them, so they become pending again.
 func (d *Dispatcher) withoutStopped(ctx context.Context, r *rail.Rail, list []rail.Payment) (send []rail.Payment, err error) {
 	var stopped map[string]bool
 	err = d.db.Read(ctx, func(q db.Q) error {
@@ -347,7 +347,7 @@ func (d *Dispatcher) withoutStopped(ctx context.Context, r *rail.Rail, list []ra
 	return send, d.lease(ctx, left, 0)
 }
 
-// countStops counts the stops that stand, for the operator. It is a step of the dispatcher.
+// countStops counts the active stops, for the operator. It is a step of the dispatcher.
 func (d *Dispatcher) countStops(ctx context.Context) (bool, error) {
 	var n int64
 	err := d.db.Read(ctx, func(q db.Q) error {

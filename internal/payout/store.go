@@ -12,8 +12,7 @@ import (
 	"bursar/internal/vault"
 )
 
-// insert stores a new payout with the account number that it goes to. The vault must be ready
-// for its workspace.
+// insert stores a new payout with its destination account number. The vault must be ready for its workspace.
 func (s *Service) insert(tx *db.Tx, p *Payout, number string) error {
 	if err := s.seal(p, number); err != nil {
 		return err
@@ -30,8 +29,8 @@ const (
 			$26, $27, $28, 1, $29, $29, 0, $30, $31, $32)`
 )
 
-// insertSealed stores new payouts whose account numbers are sealed already. They are sorted by external id, so that two nodes
-// that insert the same ones do not wait for each other.
+// insertSealed stores new payouts whose account numbers are already sealed. They are sorted by external id, so that two nodes that insert
+// the same ones do not wait for each other.
 func insertSealed(tx *db.Tx, list ...*Payout) error {
 	slices.SortStableFunc(list, func(a, b *Payout) int { return strings.Compare(a.ExternalID, b.ExternalID) })
 	rows, now := make([][]any, len(list)), tx.Now()
@@ -73,7 +72,7 @@ func (d *draft) update(tx *db.Tx) error {
 		db.NullText(d.ApprovalID), d.ApprovalWhy, d.SendAt, d.ExpectedAt, d.Version, d.UpdatedAt, d.EndedAt, d.ReservedAt, d.termsMAC, d.ApprovalsNeeded, d.Overrides, d.CountedAt)
 }
 
-// lock reads a payout and keeps it as it is until the transaction ends.
+// lock reads a payout and locks it until the transaction ends.
 func lock(tx *db.Tx, id string) (Payout, error) {
 	if _, err := tx.Row(`UPDATE payout SET updated_at = updated_at WHERE id = $1 RETURNING id`, id).Scan(new(string)); err != nil {
 		return Payout{}, err
@@ -81,21 +80,21 @@ func lock(tx *db.Tx, id string) (Payout, error) {
 	return find(tx.Q, id)
 }
 
-// lockBatch keeps a batch as it is until the transaction ends. Whoever changes one of its payouts locks
-// it before the payout, so that of two who cancel the last ones at once the second knows it.
+// lockBatch locks a batch until the transaction ends. Transactions that change one of its payouts lock the batch before the payout. So if
+// two cancel the last ones at the same time, the second sees that.
 func lockBatch(tx *db.Tx, id string) error {
 	_, err := tx.Row(`UPDATE payout_batch SET refused = refused WHERE id = $1 RETURNING id`, id).Scan(new(string))
 	return err
 }
 
-// cancel ends a payout that is in a state, and no longer holds it. It reports whether it was in that state.
+// cancel cancels a payout that is in a given state, and ends its hold. It reports whether the payout was in that state.
 func cancel(tx *db.Tx, id, from, reason string) (bool, error) {
 	return tx.Row(`UPDATE payout SET status = 'cancelled', cancel_reason = $3, send_at = 0, expected_at = 0, updated_at = $4, ended_at = $4,
 			attention = CASE WHEN attention = 'recheck' THEN '' ELSE attention END
 		WHERE id = $1 AND status = $2 RETURNING id`, id, from, reason, tx.Now()).Scan(new(string))
 }
 
-// seal seals the number of the account that a payout goes to, and computes what finds it.
+// seal seals the destination account number of a payout, and computes the key that finds it.
 func (s *Service) seal(p *Payout, number string) (err error) {
 	if p.sealed, err = s.vault.Seal(p.workspace, vault.PayoutAccount(p.ID), []byte(number)); err == nil {
 		p.key, err = s.vault.Index(p.sealed, vault.NormalNumber(number))
@@ -103,7 +102,7 @@ func (s *Service) seal(p *Payout, number string) (err error) {
 	return err
 }
 
-// number is openNumber that also calls a number lost that was damaged in the store, so that people can end the payout.
+// number is openNumber, except that it also treats a number damaged in the store as lost, so that people can end the payout.
 func number(v *vault.Vault, p Payout) (string, error) {
 	text, err := openNumber(v, p)
 	if errors.Is(err, vault.ErrDamaged) {
@@ -112,8 +111,8 @@ func number(v *vault.Vault, p Payout) (string, error) {
 	return text, err
 }
 
-// openNumber opens the number of the account that a payout goes to. It may read a key from the
-// store, so call it after db.Read, or in a transaction for which the vault is ready.
+// openNumber opens the destination account number of a payout. It may read a key from the store, so call it after db.Read, or in a
+// transaction for which the vault is ready.
 func openNumber(v *vault.Vault, p Payout) (string, error) {
 	if p.recovered() {
 		return "", nil
@@ -128,5 +127,5 @@ func openNumber(v *vault.Vault, p Payout) (string, error) {
 	return string(text), nil
 }
 
-// nameKey is the form of a payee's name by which people search.
+// nameKey returns the form of a payee's name used for search.
 func nameKey(name string) string { return strings.ToLower(name) }

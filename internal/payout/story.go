@@ -9,17 +9,17 @@ import (
 	"bursar/internal/db"
 )
 
-// maxStory bounds how many rows of the log a story has: those that came last.
+// maxStory bounds how many rows of the audit log a story has: the latest ones.
 const maxStory = 200
 
-// Story is what happened to a payout, newest first, and the attempts to send it, the first one first.
+// Story contains the audit rows of a payout, newest first, and the attempts to send it, oldest first.
 type Story struct {
 	Steps    []api.AuditEntry
 	Attempts []api.PayoutAttempt
 }
 
-// Story returns what happened to a payout. Whoever may read the payout reads its story without the
-// permission to read the whole log. Attempts that were refused are for those who read the log.
+// Story returns the story of a payout. Reading it takes the permission to read the payout, and not the one to read the whole log. Denied
+// requests are only in the log.
 func (s *Service) Story(ctx context.Context, by db.Caller, in Input) (story Story, err error) {
 	p, _, err := s.may(ctx, by, in.ID, access.PayoutsRead)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"bursar/internal/vault"
 )
 
-// termsCode returns the code of the terms under which the money of a payout was reserved: what is paid from where to whom, which
-// approval allows it, and the attempt that it pays for.
+// termsCode returns the code of the terms under which the money of a payout was reserved. They are the amount, the source and the
+// destination, the approval that allows it, and the attempt that it pays for.
 func (p Payout) termsCode(i *db.Integrity, number string, pays turn) []byte {
 	return i.MAC("payout terms", p.ID, p.WorkspaceID, p.AccountID, p.Amount, p.Currency, p.Mode, p.Rail, p.Institution, vault.NormalNumber(number), p.AccountName,
 		p.ApprovalsNeeded, p.ApprovalID, p.Overrides, p.CreatedAt, p.ReservedAt, pays.attempt, pays.notPaid)
@@ -25,11 +25,11 @@ func (p Payout) termsCode(i *db.Integrity, number string, pays turn) []byte {
 // turn is the attempt that a reservation pays for.
 type turn struct {
 	attempt int64
-	notPaid int64 // the newest submission of it that people had found not to be paid when the money was reserved
+	notPaid int64 // its newest submission that people had determined not to be paid when the money was reserved
 }
 
-// turn returns what the money of a payout pays for if it is reserved now: the next attempt or, if the last one was not received or
-// not paid, that one again. The money of a payout that a rail has pays for the last one.
+// turn returns which attempt the money of a payout pays for if it is reserved now. That is the next attempt or, if the last one was not
+// received or not paid, the last one again. The money of a payout that a rail has pays for the last one.
 func (p Payout) turn(q db.Q) (turn, error) {
 	state, notPaid, err := p.lastAttempt(q)
 	if state == rail.NotReceived || p.Attempts > 0 && p.Status == Processing {
@@ -38,8 +38,8 @@ func (p Payout) turn(q db.Q) (turn, error) {
 	return turn{attempt: p.Attempts + 1}, err
 }
 
-// lastAttempt returns the state of the last attempt of a payout, "" if there is none, and its newest submission that people have
-// found not to be paid.
+// lastAttempt returns the state of the last attempt of a payout, "" if there is none. It also returns its newest submission that people
+// have determined not to be paid.
 func (p Payout) lastAttempt(q db.Q) (state rail.State, notPaid int64, err error) {
 	if p.Attempts == 0 {
 		return "", 0, nil
@@ -49,10 +49,10 @@ func (p Payout) lastAttempt(q db.Q) (state rail.State, notPaid int64, err error)
 	return rail.State(text), notPaid, err
 }
 
-// maxNotPaid bounds the submissions that asReserved tries: a row of the store may have any number.
+// maxNotPaid bounds the submissions that asReserved tries: a row of the store may contain any number.
 const maxNotPaid = 1000
 
-// asReserved returns what the money of a payout was reserved for, or a fault if its row was changed in the store since then.
+// asReserved returns which attempt the money of a payout was reserved for, or a fault if its row was changed in the store since then.
 func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 	list := []turn{{attempt: d.Attempts + 1}}
 	err := tx.Each(func(r db.Rows) error { // an earlier attempt, if a restored store has learned of later ones
@@ -73,7 +73,7 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 		Message: "the payout is not what it was when its money was reserved: someone has changed it in the store. Make a new one"}
 }
 
-// notOpen returns a fault if the last attempt of a payout has not ended, whatever its row says: its rail may pay it.
+// notOpen returns a fault if the last attempt of a payout has not ended, whatever the payout's row contains: its rail may pay it.
 func (d *draft) notOpen(q db.Q) error {
 	state, _, err := d.lastAttempt(q)
 	if err == nil && isOpen(state) {
@@ -83,7 +83,7 @@ func (d *draft) notOpen(q db.Q) error {
 	return err
 }
 
-// unpaid returns a fault if the ledger says that a payout was paid, whatever its row says.
+// unpaid returns a fault if the payout was paid according to the ledger, whatever its row contains.
 func (d *draft) unpaid(tx *db.Tx) error {
 	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{d.ID})
 	if err == nil && all[d.ID].Paid != 0 {
@@ -93,14 +93,14 @@ func (d *draft) unpaid(tx *db.Tx) error {
 	return err
 }
 
-// sameTerms reports whether a payout that is checked again would pay the same as before.
+// sameTerms reports whether a payout that is checked again has the same terms as before.
 func (d *draft) sameTerms(then *draft) bool {
 	return d.Amount == then.Amount && d.Rail == then.Rail && d.Institution == then.Institution && d.AccountName == then.AccountName &&
 		vault.NormalNumber(d.number) == vault.NormalNumber(then.number)
 }
 
-// held returns the money that the ledger holds for a payout, whatever its row says. It is forged if a transaction of it was changed
-// in the store.
+// held returns the money that the ledger holds for a payout, whatever its row contains. It is forged if a transaction of it was changed in
+// the store.
 func (p Payout) held(tx *db.Tx) (r ledger.Reserved, forged bool, err error) {
 	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{p.ID})
 	r = p.reserved()
@@ -108,20 +108,20 @@ func (p Payout) held(tx *db.Tx) (r ledger.Reserved, forged bool, err error) {
 	return r, all[p.ID].Forged != "", err
 }
 
-// forgedLedger refuses to end a payout of which the ledger does not tell for certain what is reserved.
+// forgedLedger returns the fault that refuses to end a payout if the ledger does not show for certain what is reserved.
 func (p Payout) forgedLedger() error {
 	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
 		Message: "a ledger transaction of this payout was changed in the store, so what is reserved for it is not certain: 'bursar admin ledger verify' names it"}
 }
 
-// suspect is an attempt that is not submitted, because the store says otherwise than what was reserved or approved.
+// suspect is an attempt that is not submitted, because the store differs from what was reserved or approved.
 type suspect struct {
 	endToEndID, why string
 }
 
-// examine verifies claimed payouts before they are submitted: their terms, the reservation of their money, and their approval.
-// numbers are their account numbers, by payout. The row of a payout alone sends nothing. A payout whose number is lost is not sent,
-// so only the reservation that its failure releases is verified.
+// examine verifies claimed payouts before they are submitted: their terms, the reservation of their money, and their approval. numbers
+// contains their account numbers, by payout. The row of a payout alone sends nothing. A payout whose number is lost is not sent, so only
+// the reservation that its failure releases is verified.
 func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers map[string]string) (suspects []suspect, err error) {
 	i := d.db.Integrity()
 	if len(claimed) == 0 {
@@ -171,8 +171,8 @@ func (a *attempt) ofTerms(i *db.Integrity, number string) bool {
 	return hmac.Equal(a.payout.termsMAC, a.payout.termsCode(i, number, turn{a.number, a.notPaid}))
 }
 
-// notAuthentic returns why the transactions of a payout in the ledger may be forged, "" if they are authentic. One that is older than
-// the key counts for a payout whose money was reserved before the key was made, too.
+// notAuthentic returns why the transactions of a payout in the ledger may be forged, "" if they are authentic. A transaction older than the
+// key is also accepted for a payout whose money was reserved before the key was made.
 func (p *Payout) notAuthentic(i *db.Integrity, h ledger.Holding) string {
 	switch {
 	case h.Forged != "":

@@ -10,13 +10,13 @@ import (
 	"bursar/internal/ledger"
 )
 
-// GuardTransfer refuses to move money to another account of the workspace by which it would come
-// under weaker rules or limits: whoever does that could pay alone what others have to approve. It counts
-// what is moved for the limits by day of the source. The transaction that moves the money calls it.
+// GuardTransfer refuses to move money to another account of the workspace if weaker rules or limits would then apply to it. Otherwise one
+// person could pay alone what others have to approve. It counts the moved money for the limits by day of the source. The transaction that
+// moves the money calls it.
 //
-// What guards the source must guard the destination, too: for each rule that names the source there
-// is one that demands as much of the same payouts from the destination, and the same for limits; and
-// no rule that names the destination alone demands less than there is without rules.
+// The rules of the source must also apply to the destination. For each rule that names the source there must be one that demands as much of
+// the same payouts from the destination. The same goes for limits. No rule that names only the destination may demand less than without
+// rules.
 func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, amount int64) error {
 	g, err := r.guard(tx.Q, from.WorkspaceID)
 	if err != nil {
@@ -38,8 +38,7 @@ func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, 
 	return takeLimits(tx, ofAccount, Spending{WorkspaceID: from.WorkspaceID, AccountID: from.ID, Makers: slices.Compact(involved), Mode: from.Mode, Currency: from.Currency, Amount: amount, At: tx.Now()})
 }
 
-// looser says by what the payouts of an account are guarded less than those of another; "" if they
-// are not.
+// looser returns the rule or limit by which the payouts of an account are guarded less than those of another, "" if there is none.
 func (g guard) looser(from, to string, now int64) string {
 	covered := func(u rule, by string, enough func(other demand) bool) bool {
 		return slices.ContainsFunc(g.rules, func(other rule) bool {
@@ -63,8 +62,8 @@ func (g guard) looser(from, to string, now int64) string {
 	return ""
 }
 
-// covers reports whether a rule is about all payouts that another one is about, whatever account they are from. A payout above an
-// amount brings the sum of a day above it, too.
+// covers reports whether a rule applies to all payouts that another rule applies to, regardless of their accounts. A payout above an amount
+// brings the sum of a day above it, too.
 func (u rule) covers(other rule) bool {
 	if u.bySum() && (other.AboveCents == nil || other.bySum() && u.Each != other.Each) || other.bySum() && !u.bySum() && u.AboveCents != nil {
 		return false
@@ -74,10 +73,10 @@ func (u rule) covers(other rule) bool {
 		(u.UpToCents == nil || other.UpToCents != nil && *other.UpToCents <= *u.UpToCents)
 }
 
-// boundsAs reports whether a limit allows an account no more than another limit allows its own.
+// boundsAs reports whether a limit allows an account no more than another limit allows its own account.
 func (l limit) boundsAs(other limit, account string) bool {
 	each := func(l limit) string {
-		if l.Each == api.EachAccount { // it is about one of them
+		if l.Each == api.EachAccount { // it applies to one account
 			return ""
 		}
 		return l.Each

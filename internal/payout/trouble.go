@@ -10,20 +10,18 @@ import (
 	"bursar/internal/rail"
 )
 
-// maxTrouble bounds how many payouts of a kind Troubles returns, and how many accounts tell which rails
-// a workspace uses.
+// maxTrouble bounds how many payouts of a kind Troubles returns, and how many accounts are read to find the rails that a workspace uses.
 const maxTrouble = 50
 
-// Troubles are what somebody has to look at in a workspace.
+// Troubles contains what needs a person's attention in a workspace.
 type Troubles struct {
-	Attention []api.Payout // their outcome is unknown, or their rail contradicts itself
+	Attention []api.Payout // their outcome is unknown, or their rail's answers conflict
 	Failed    []api.Payout // since a time
-	Down      []*rail.Rail // that accounts of the workspace use; of the sandbox, since nobody says so of others
-	Stopped   bool         // all rails are, since the store was restored
+	Down      []*rail.Rail // rails that accounts of the workspace use; only of the sandbox, since the store has no status of others
+	Stopped   bool         // all rails are stopped, since the store was restored
 }
 
-// Troubles returns what somebody has to look at in a workspace, with the payouts that failed since a
-// time.
+// Troubles returns what needs a person's attention in a workspace, with the payouts that failed since a time.
 func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string, since int64) (t Troubles, err error) {
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsRead); err != nil {
 		return t, err

@@ -19,19 +19,19 @@ import (
 	"bursar/internal/vault"
 )
 
-// A payout that was made after the moment of an archive is not in the restored store at all. If it was sent by a rail whose connector
-// keeps a record of its own, that record still lists it: with its account, its amount, and a keyed hash of its workspace
-// and external id. So while the rails are stopped, a node reads the records and stores what the store does not know as an unknown
-// payment. The rails are not resumed before an operator has acknowledged each of them. Then
+// A payout that was made after the moment of an archive is not in the restored store at all. If it was sent by a rail whose connector keeps
+// a record of its own, that record still lists it. The record has its account, its amount, and a keyed hash of its workspace and external
+// id. So while the rails are stopped, a node reads the records and stores what the store does not know as an unknown payment. The rails are
+// not resumed before an operator has acknowledged each of them. Then
 //
 //   - it is a payout again, under its own id: processing, with the attempts that the record has, and without a payee. It is
 //     recovered. Its money is reserved if the account has it. Otherwise the ledger has nothing of the payout, and its debit
 //     and its return go to suspense;
 //   - or, if its account is not known, the acknowledgement is in the audit log, and its debit goes to suspense.
 //
-// Whoever asks for a payout with the same external id gets the recovered one, or a conflict.
+// A request with the same external id gets the recovered payout, or a conflict.
 
-// recordsReadSetting is the setting that records were read since the rails were stopped.
+// recordsReadSetting is set when records were read since the rails were stopped.
 const recordsReadSetting = "rail_records_read"
 
 // The payee of a recovered payout.
@@ -40,10 +40,10 @@ const (
 	unknownInstitution = "unknown"
 )
 
-// recovered reports whether the payout was acknowledged after a restore: where it went is not known.
+// recovered reports whether the payout was acknowledged after a restore: its destination is unknown.
 func (p Payout) recovered() bool { return len(p.sealed) == 0 }
 
-// isReserved reports whether the money of a payout that was sent is in the ledger: of a recovered one it may not be.
+// isReserved reports whether the money of a payout that was sent is in the ledger: that of a recovered one may not be.
 func (p Payout) isReserved() bool { return !p.recovered() || p.ReservedAt > 0 }
 
 // externalHasher hashes external ids under the key of the store.
@@ -59,7 +59,7 @@ func (h externalHasher) keyID() string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// hash returns the hash of an external id in a workspace, "" of none.
+// hash returns the hash of an external id in a workspace, "" for no id.
 func (h externalHasher) hash(workspaceID, externalID string) string {
 	if externalID == "" {
 		return ""
@@ -107,8 +107,8 @@ func ReadUnknown(q db.Q) (list []UnknownPayment, err error) {
 	return list, err
 }
 
-// recordsRead reports whether a server has read the records of connectors since the rails were stopped, if the store knows any or has
-// live money. The archive may be older than the first record.
+// recordsRead reports whether a server has read the records of connectors since the rails were stopped. It is true if the store knows no
+// records and has no live money. The archive may be older than the first record.
 func recordsRead(q db.Q) (bool, error) {
 	read, err := q.Row(readSetting, recordsReadSetting).Scan(new(string))
 	if err != nil || read {
@@ -169,7 +169,7 @@ func (d *Dispatcher) readRecord(ctx context.Context, r *record, hasher externalH
 		known, err := d.knownPayouts(ctx, some)
 		for _, p := range some {
 			u := d.unknown(r, p, hasher)
-			if earlier := unknown[p.EndToEndID]; earlier != nil { // of the submissions, the highest, with the time of the first
+			if earlier := unknown[p.EndToEndID]; earlier != nil { // of several submissions: the highest, with the time of the first
 				u.submission, u.SentAt = max(u.submission, earlier.submission), min(u.SentAt, earlier.SentAt)
 			}
 			if !known[u.PayoutID] {
@@ -216,7 +216,7 @@ func (d *Dispatcher) readRecord(ctx context.Context, r *record, hasher externalH
 	return nil
 }
 
-// unknown is a payment of a record as it is stored.
+// unknown returns a payment of a record as it is stored.
 func (d *Dispatcher) unknown(r *record, p rail.Recorded, hasher externalHasher) UnknownPayment {
 	u := UnknownPayment{Connector: r.connector.Name(), Rail: p.Rail, AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency, SentAt: p.At,
 		endToEndID: p.EndToEndID, attempt: 1, submission: int64(p.Submission)}
@@ -235,7 +235,7 @@ func (d *Dispatcher) unknown(r *record, p rail.Recorded, hasher externalHasher) 
 	return u
 }
 
-// knownPayouts returns which payouts of some payments the store has.
+// knownPayouts returns which of the payouts of some payments are in the store.
 func (d *Dispatcher) knownPayouts(ctx context.Context, some []rail.Recorded) (known map[string]bool, err error) {
 	known = map[string]bool{}
 	var ids []any
@@ -282,8 +282,8 @@ var (
 	ErrNotUnknown      = errors.New("no rail has sent an unknown payment of this id")
 )
 
-// Acknowledge stores unknown payments as payouts, each in a transaction of its own. It returns how many; those that were
-// acknowledged before are left as they are.
+// Acknowledge stores unknown payments as payouts, each in its own transaction, and returns their number. Those that were acknowledged
+// before are left unchanged.
 func Acknowledge(ctx context.Context, d *db.DB, by db.Caller, payoutIDs []string) (acknowledged int, err error) {
 	for _, id := range payoutIDs {
 		done, err := db.Write(ctx, d, by, func(tx *db.Tx) (bool, audit.Event, error) {
@@ -314,7 +314,7 @@ func Acknowledge(ctx context.Context, d *db.DB, by db.Caller, payoutIDs []string
 	return acknowledged, nil
 }
 
-// recoverPayout stores a payout by its attempts in the record of a connector, if its account is known.
+// recoverPayout stores a payout with its attempts in the record of a connector, if its account is known.
 func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 	last := list[len(list)-1]
 	what := fmt.Sprintf("Acknowledged a payment of %s that %s has sent after the moment of the archive", api.FormatAmount(last.Amount, last.Currency), last.Connector)
@@ -340,7 +340,7 @@ func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 	for _, u := range list {
 		state := rail.Unknown
 		if u != last {
-			state = rail.Rejected // or there would be no later attempt
+			state = rail.Rejected // otherwise there would be no later attempt
 		}
 		if err := storeReceived(tx, &attempt{number: u.attempt, endToEndID: u.endToEndID, state: state, claimedAt: u.SentAt, submission: u.submission, payout: &Payout{ID: u.PayoutID}}); err != nil {
 			return event, err
@@ -362,8 +362,9 @@ func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 	return event, tx.Exec(`UPDATE payout SET reserved_at = $2 WHERE id = $1`, last.PayoutID, now)
 }
 
-// findRecovered returns the payout that was acknowledged after a restore and has the external id of another. It reports whether there
-// is one; the payout is empty if its account is not known. The simulator is part of the store, so nothing of the sandbox is recovered.
+// findRecovered returns the payout that was acknowledged after a restore and has the same external id as another payout. It reports whether
+// there is one; the payout is empty if its account is not known. The simulator is part of the store, so nothing of the sandbox is
+// recovered.
 func findRecovered(q db.Q, h externalHasher, as Payout) (p Payout, found bool, err error) {
 	if as.ExternalID == "" || as.sandbox() {
 		return p, false, nil
@@ -376,8 +377,8 @@ func findRecovered(q db.Q, h externalHasher, as Payout) (p Payout, found bool, e
 	return p, found, err
 }
 
-// becomeRecovered replaces a draft by the recovered payout with its external id. Of one that differs, as far as that is known, it notes
-// the conflict.
+// becomeRecovered replaces a draft by the recovered payout with its external id. If that differs, as far as its terms are known, the draft
+// gets the conflict as a fault.
 func (d *draft) becomeRecovered(p Payout) {
 	if p.AccountID != d.AccountID || p.Amount != d.Amount || p.Currency != d.Currency {
 		d.faults = append(d.faults, fault.New(fault.IdempotencyConflict,
@@ -388,7 +389,7 @@ func (d *draft) becomeRecovered(p Payout) {
 	*d = draft{Payout: p, existed: true}
 }
 
-// notRecovered returns a fault if a payout cannot go on, because it was recovered, or has the external id of one that was.
+// notRecovered returns a fault if a payout cannot go on, because it was recovered, or has the same external id as a recovered one.
 func (s *Service) notRecovered(ctx context.Context, d *draft) error {
 	if d.recovered() {
 		return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},

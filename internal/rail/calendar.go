@@ -15,8 +15,7 @@ import (
 //go:embed holidays.txt
 var holidayText string
 
-// Holidays are the days on which banks do not clear, by date as in 2026-12-25, and what they are
-// called.
+// Holidays are the days on which banks do not clear: their names, by date as in 2026-12-25.
 type Holidays map[string]string
 
 var shippedHolidays = sync.OnceValue(func() Holidays {
@@ -27,9 +26,8 @@ var shippedHolidays = sync.OnceValue(func() Holidays {
 	return h
 })
 
-// LoadHolidays returns the embedded holidays of the Philippines, changed by a file: a line
-// "2026-12-24 Christmas Eve" adds a day, and "-2026-12-24" takes one away. Without a file
-// they are as embedded.
+// LoadHolidays returns the embedded holidays of the Philippines, changed by a file: a line "2026-12-24 Christmas Eve" adds a day, and
+// "-2026-12-24" removes one. Without a file they are returned unchanged.
 func LoadHolidays(file string) (Holidays, error) {
 	h := maps.Clone(shippedHolidays())
 	if file == "" {
@@ -67,8 +65,8 @@ func (h Holidays) read(text string) error {
 	return nil
 }
 
-// Missing returns the first year of this one and the next of which no holiday is known, 0 if
-// both are known. Payments of such a year are expected too early.
+// Missing returns this year or the next, the first of which has no known holiday; 0 if both have some. Payments of such a year are expected
+// too early.
 func (h Holidays) Missing(now time.Time) int {
 	for _, year := range []int{now.Year(), now.Year() + 1} {
 		known := func(date string) bool { return strings.HasPrefix(date, fmt.Sprintf("%04d-", year)) }
@@ -79,7 +77,7 @@ func (h Holidays) Missing(now time.Time) int {
 	return 0
 }
 
-// Hours are when a rail sends: in cycles, on business days.
+// Hours are the times at which a rail sends: in cycles, on business days.
 type Hours struct {
 	Zone *time.Location
 	// Cycles are the cut-offs of a business day, as durations after midnight, in order.
@@ -87,9 +85,8 @@ type Hours struct {
 	Holidays Holidays
 }
 
-// Next returns when a payment that is ready at a time is sent: with the next cycle whose cut-off
-// has not passed. What is ready exactly at the cut-off still goes with it. It arrives the same
-// business day; nobody promises an hour, so that is the last minute of the day.
+// Next returns when a payment that is ready at a time is sent: with the next cycle whose cut-off has not passed. A payment that is ready
+// exactly at the cut-off is still included. It arrives the same business day; no hour is guaranteed, so that is the last minute of the day.
 func (h *Hours) Next(at time.Time) (send, arrive time.Time) {
 	year, month, day := at.In(h.Zone).Date()
 	for ; ; day++ {
@@ -116,7 +113,7 @@ func (h *Hours) EndOfDay(at time.Time) time.Time {
 	}
 }
 
-// Business says whether banks clear on the day of a time.
+// Business reports whether banks clear on the day of a time.
 func (h *Hours) Business(at time.Time) bool {
 	at = at.In(h.Zone)
 	if day := at.Weekday(); day == time.Saturday || day == time.Sunday {

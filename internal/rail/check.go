@@ -9,7 +9,7 @@ import (
 	"bursar/internal/institution"
 )
 
-// LimitDetails are the details of a fault about an amount that a rail does not take.
+// LimitDetails contains the details of a fault about an amount that a rail does not carry.
 type LimitDetails struct {
 	Minimum int64  `json:"minimum,omitempty"`
 	Maximum int64  `json:"maximum,omitempty"`
@@ -17,13 +17,13 @@ type LimitDetails struct {
 	Amount  int64  `json:"amount"`
 }
 
-// InstitutionDetails are the details of a fault about an institution that cannot be paid.
+// InstitutionDetails contains the details of a fault about an institution that cannot be paid.
 type InstitutionDetails struct {
 	Institution string `json:"institution"`
 	Rail        string `json:"rail,omitempty"`
 }
 
-// Faults says everything for which a payment cannot be sent by the rail.
+// Faults returns all reasons why a payment cannot be sent by the rail.
 func (r *Rail) Faults(p Payment) []error {
 	var all []error
 	if p.Currency != r.Currency {
@@ -37,7 +37,7 @@ func (r *Rail) Faults(p Payment) []error {
 	return all
 }
 
-// Check says why a payment cannot be sent by the rail: the first of Faults, or nil.
+// Check returns the first of Faults, or nil if the payment can be sent by the rail.
 func (r *Rail) Check(p Payment) error {
 	if all := r.Faults(p); len(all) > 0 {
 		return all[0]
@@ -63,8 +63,8 @@ func (r *Rail) checkAmount(amount int64) error {
 	return nil
 }
 
-// CodeOf returns the code that an institution has on the rail, "" if it is not on it. Some
-// institutions have another code on each rail.
+// CodeOf returns the code of an institution on the rail, "" if the rail does not reach it. The codes of some institutions differ between
+// rails.
 func (r *Rail) CodeOf(code string) string {
 	if r.Codes != nil {
 		return r.Codes[code]
@@ -92,10 +92,10 @@ func unknownInstitution(code string) *fault.Fault {
 
 var numberForm = regexp.MustCompile(`^[0-9]{6,20}$`)
 
-// IsNumber says whether a text can be an account number at any institution.
+// IsNumber reports whether a text can be an account number at any institution.
 func IsNumber(number string) bool { return numberForm.MatchString(accountnumber.Compact(number)) }
 
-// CheckNumber says why an account number cannot be one of its institution: a fault, or nil.
+// CheckNumber returns a fault if an account number cannot be one of its institution, otherwise nil.
 func CheckNumber(to Destination) error {
 	if !IsNumber(to.AccountNumber) {
 		return fault.New(fault.InvalidAccount, "the account number must have 6 to 20 digits")

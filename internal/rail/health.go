@@ -2,15 +2,15 @@ package rail
 
 import "bursar/internal/db"
 
-// ServiceStatus is how a rail, a connector or an institution is, and since when.
+// ServiceStatus is the status of a rail, a connector or an institution, and since when it has it.
 type ServiceStatus struct {
 	Status Status
 	Reason string
-	Since  int64 // in Unix milliseconds; 0 if it was never anything but up
+	Since  int64 // in Unix milliseconds; 0 if it was always up
 }
 
-// SetSimulated stores how a service is in the sandbox of a workspace: a rail or a connector by its
-// name, an institution by its code. Its time is that of the last change of the status.
+// SetSimulated stores the status of a service in the sandbox of a workspace. A rail or a connector is given by its name, an institution by
+// its code. Its time is that of the last change of the status.
 func SetSimulated(tx *db.Tx, workspaceID, service string, status Status, reason string) error {
 	return tx.Exec(`INSERT INTO simulated_service (workspace_id, service, status, reason, since) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (workspace_id, service) DO UPDATE SET status = excluded.status, reason = excluded.reason,
@@ -18,10 +18,10 @@ func SetSimulated(tx *db.Tx, workspaceID, service string, status Status, reason 
 		workspaceID, service, string(status), reason, tx.Now())
 }
 
-// Services are how services are, by name.
+// Services contains the status of services, by name.
 type Services map[string]ServiceStatus
 
-// Simulated returns how the services are in the sandbox of a workspace.
+// Simulated returns the status of the services in the sandbox of a workspace.
 func Simulated(q db.Q, workspaceID string) (Services, error) {
 	all := Services{}
 	err := q.Each(func(r db.Rows) error {
@@ -31,7 +31,7 @@ func Simulated(q db.Q, workspaceID string) (Services, error) {
 	return all, err
 }
 
-// Of returns how a service is. It is up unless somebody has said otherwise.
+// Of returns the status of a service. It is up unless another status was stored.
 func (all Services) Of(service string) ServiceStatus {
 	if s, known := all[service]; known {
 		return s
@@ -39,5 +39,5 @@ func (all Services) Of(service string) ServiceStatus {
 	return ServiceStatus{Status: Up}
 }
 
-// Down says that a service cannot be used. One that is degraded can.
+// Down reports whether a service cannot be used. A degraded service can be used.
 func (all Services) Down(service string) bool { return all.Of(service).Status == Down }

@@ -8,7 +8,7 @@ import (
 	"bursar/api"
 )
 
-// maxDigits is how many digits an amount has at most, in the minor unit.
+// maxDigits is the greatest number of digits of an amount, in the minor unit.
 const maxDigits = 15
 
 // Decimal writes an amount of the minor unit with a point, exactly: 5000000 PHP is 50000.00.
@@ -29,8 +29,8 @@ func Decimal(amount int64, currency string) string {
 	return sign + digits[:point] + "." + digits[point:]
 }
 
-// ParseDecimal reads what Decimal writes, and forms with fewer or more zeros at the end. It
-// refuses signs, exponents, and whatever is no whole number of the minor unit.
+// ParseDecimal reads what Decimal writes, and forms with fewer or more zeros at the end. It refuses signs, exponents, and anything that is
+// not a whole number of the minor unit.
 func ParseDecimal(text, currency string) (int64, error) {
 	before, after, _ := strings.Cut(text, ".")
 	after = strings.TrimRight(after, "0")

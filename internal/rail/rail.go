@@ -1,26 +1,26 @@
 // Package rail carries payments to banks and wallets.
 //
-// A rail is what a payment travels on: its currency, its limits, its hours. A connector is how
+// A rail is a payment network with its currency, limits and hours. A connector is how
 // Bursar reaches one. Two connectors exist: internal/rail/simulator, which is a sandbox inside
 // the program, and internal/rail/iso20022, which exchanges files with a bank through folders.
 //
-// # What a connector promises
+// # What a connector guarantees
 //
 // A payment is paid at most once, even if a node pauses, dies or repeats a call. The caller stores an attempt with its end-to-end id
-// and submission before it calls Submit. If the outcome is unknown, it calls LookUp, and submits the same attempt again, with
-// the next submission number, only if the answer is NotReceived, or if people have found that it was not paid. Every connector therefore keeps these promises, which
-// internal/rail/railtest checks:
+// and submission before it calls Submit. If the outcome is unknown, it calls LookUp. It submits the same attempt again only if the answer
+// is NotReceived, or if people have determined that it was not paid. The submission number is then the next one. Every connector therefore
+// gives these guarantees, which internal/rail/railtest checks:
 //
-//   - Submit of a payment that the rail has received, whichever its submission, sends nothing. It answers for the one received.
-//     The exception is a submission after Payment.NotPaid: it is sent, once, unless a submission after NotPaid was received or
+//   - Submit of a payment that the rail has received, as any submission, sends nothing. It answers for the one received.
+//     The exception is a submission after Payment.NotPaid. It is sent, once, unless a submission after NotPaid was received or
 //     the rail knows that it has paid an earlier one.
-//   - NotReceived is final for that submission and all earlier ones: a Submit that arrives later, from a node that was paused
-//     for example, sends nothing and answers Unknown. Submit and LookUp therefore exclude each other: either Submit comes
+//   - NotReceived is final for that submission and all earlier ones. A Submit that arrives later, for example from a node that was
+//     paused, sends nothing and answers Unknown. Submit and LookUp therefore exclude each other. Either Submit comes
 //     first and LookUp finds the payment, or LookUp comes first and leaves a tombstone that Submit finds.
 //   - Submit sends nothing once its context has ended, nor after Payment.SendBefore. Both are checked last, after
-//     any wait, before the payment leaves.
-//   - An error, a time-out or a crash leaves no doubt for the next call: the payment is found, or it never leaves.
-//   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code that Duplicate knows.
+//     any wait, before the payment is sent.
+//   - An error, a time-out or a crash leaves no doubt for the next call: the payment is found, or it is never sent.
+//   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code that Duplicate recognizes.
 //   - Receive repeats a message until it is done. Each outcome names its payment and, if the rail identifies it, its submission, so
 //     that messages may come in any order.
 package rail
@@ -40,13 +40,13 @@ type Payment struct {
 	// Submission counts how often the attempt was handed to the rail; the first one is 1. LookUp with 0 asks about any
 	// submission after NotPaid and leaves no tombstone.
 	Submission int
-	// NotPaid is the highest submission that people have found not to be paid; 0: none. A later submission is sent even if the
+	// NotPaid is the highest submission that people have determined not to be paid; 0: none. A later submission is sent even if the
 	// rail has received this one, and a look-up about a later submission is not answered with it.
 	NotPaid     int
 	WorkspaceID string
 	AccountID   string
-	// ExternalHash is a keyed hash of the workspace and the external id, "" if there is none. A connector that keeps a record
-	// notes it, so that a store that was restored recognizes the external id.
+	// ExternalHash is a keyed hash of the workspace and the external id, "" if there is none. A connector that keeps a record stores it
+	// there, so that a restored store recognizes the external id.
 	ExternalHash string
 	Amount       int64 // in the minor unit
 	Currency     string
@@ -59,12 +59,12 @@ type Payment struct {
 	ClaimedAt int64
 	// SendBefore is when the right to send this submission ends. 0: never.
 	SendBefore int64
-	// Since is when the payout was made. A store that was restored may have stored an attempt before,
-	// at another time: connectors look for its end-to-end id from then on. 0 is At.
+	// Since is when the payout was made. A restored store may have stored an attempt before, at another time: connectors search for its
+	// end-to-end id from Since on. 0 is At.
 	Since int64
 }
 
-// From is when a connector may have seen the payment first.
+// From returns the earliest time at which a connector may have received the payment.
 func (p Payment) From() int64 {
 	if p.Since == 0 {
 		return p.At
@@ -72,7 +72,7 @@ func (p Payment) From() int64 {
 	return min(p.At, p.Since)
 }
 
-// Latest is the time of this submission. It is never earlier than From, even if the clocks of two nodes differ.
+// Latest returns the time of this submission. It is never earlier than From, even if the clocks of two nodes differ.
 func (p Payment) Latest() int64 { return max(p.At, p.ClaimedAt) }
 
 // Expired reports whether the right to send the payment has ended.
@@ -87,66 +87,66 @@ type Destination struct {
 	AccountName   string
 }
 
-// State is what a rail says about a payment.
+// State is the state of a payment at a rail.
 type State string
 
 // The states of a payment at a rail.
 const (
-	// Unknown is that nobody knows: it may have been sent.
+	// Unknown: no answer; the payment may have been sent.
 	Unknown State = "unknown"
-	// Accepted is that the rail has it, and has not decided.
+	// Accepted: the rail has the payment and has not decided.
 	Accepted State = "accepted"
-	// Completed is that the payee has the money.
+	// Completed: the payee has the money.
 	Completed State = "completed"
-	// Rejected is that the rail has refused it, and nothing was paid.
+	// Rejected: the rail has refused the payment, and nothing was paid.
 	Rejected State = "rejected"
 	// NotReceived: no submission up to that of the payment has arrived, nor will it arrive later. The attempt may be
 	// submitted again with a higher number. Only LookUp answers this.
 	NotReceived State = "not_received"
 )
 
-// Outcome is what a rail answers about a payment.
+// Outcome is a rail's answer about a payment.
 type Outcome struct {
 	State     State
 	Code      string // a reason of ISO 20022, such as AC04
 	Text      string // the rail's own words
 	Reference string // the rail's own id
-	// Submission is the one that the answer is about; 0 if the rail does not identify it. With NotReceived, it is the highest
-	// one that a look-up has found missing.
+	// Submission is the submission that the answer is about; 0 if the rail does not identify it. With NotReceived, it is the highest one
+	// that a look-up has found missing.
 	Submission int
 }
 
-// NoticeKind is what a message of a rail is about.
+// NoticeKind is what a notice of a rail is about.
 type NoticeKind string
 
 // The kinds of notices.
 const (
-	// Decided tells the outcome of a payment.
+	// Decided reports the outcome of a payment.
 	Decided NoticeKind = "decided"
-	// Returned tells that a completed payment came back.
+	// Returned reports that a completed payment was returned.
 	Returned NoticeKind = "returned"
-	// Settled tells that the bank has taken the money for a payment from our account with it.
+	// Settled reports that the bank has debited a payment from our account with it.
 	Settled NoticeKind = "settled"
-	// Deposited tells that money came in for an account.
+	// Deposited reports money received for an account.
 	Deposited NoticeKind = "deposited"
-	// Unmatched is whatever else moved money at the bank. It goes to suspense.
+	// Unmatched is any other movement of money at the bank. It goes to suspense.
 	Unmatched NoticeKind = "unmatched"
 )
 
-// Notice is something that a rail tells by itself.
+// Notice is something that a rail reports unasked.
 type Notice struct {
-	// MessageID and EntryID name the notice at its connector, so that it is taken once.
+	// MessageID and EntryID identify the notice at its connector, so that it is processed once.
 	MessageID string
 	EntryID   string
 	Kind      NoticeKind
-	// EndToEndID is the payment that it is about, if it says so. A connector passes on what
-	// the bank wrote: of a payment that is not known to the caller it is as Unmatched is.
+	// EndToEndID is the payment that the notice is about, if it names one. A connector passes on what the bank wrote. If the caller does
+	// not know the payment, the notice is treated as Unmatched.
 	EndToEndID string
 	Outcome    Outcome
-	// Movement names this movement, by a kind of reference, a space and the reference; "" if the bank gives none. Two movements for
-	// one payment whose references are of one kind, and differ, are two.
+	// Movement names this movement, by a kind of reference, a space and the reference; "" if the bank gives none. If two movements of one
+	// payment have references of the same kind that differ, they are two movements.
 	Movement string
-	// AccountID is the account that a deposit is for; "" if it does not say so.
+	// AccountID is the account that a deposit is for; "" if it names none.
 	AccountID string
 	Amount    int64 // in the minor unit; negative if money left
 	Currency  string
@@ -154,39 +154,38 @@ type Notice struct {
 	Text      string
 }
 
-// Message is what came in at once, such as a file: its notices are taken in one transaction or in
-// several, and then it is done.
+// Message is what was received at once, such as a file. Its notices are processed in one transaction or in several, and then it is done.
 type Message struct {
 	ID      string
 	Notices []Notice
-	// Left is how many notices could not be taken, for Done.
+	// Left is how many notices could not be processed, for Done.
 	Left int
 }
 
-// Connector reaches rails. All methods can be called at the same time.
+// Connector reaches rails. Its methods can be called concurrently.
 type Connector interface {
-	// Name tells which it is, such as "simulator".
+	// Name returns the name of the connector, such as "simulator".
 	Name() string
-	// Sandbox says that no real money moves.
+	// Sandbox reports whether no real money moves.
 	Sandbox() bool
-	// Check says why a payment cannot be sent by a rail, before it is: a fault, or nil.
+	// Check returns a fault if a payment cannot be sent by a rail, otherwise nil. It is called before the payment is sent.
 	Check(r *Rail, p Payment) error
 	// Submit sends payments, in the order given, and answers for each. After an error, the outcome of
 	// all of them is unknown.
 	Submit(ctx context.Context, r *Rail, list []Payment) ([]Outcome, error)
-	// LookUp returns what is known of payments.
+	// LookUp returns the known outcomes of payments.
 	LookUp(ctx context.Context, r *Rail, list []Payment) ([]Outcome, error)
-	// Receive returns messages that came in and that are not done. It does not wait for any.
+	// Receive returns received messages that are not done. It does not wait for any.
 	Receive(ctx context.Context) ([]Message, error)
-	// Done says that these notices of a message are stored. As long as some are left, Receive
-	// returns it again, with those that are left at least.
+	// Done reports to the connector that these notices of a message are stored. As long as some are left, Receive returns the message
+	// again, at least with those.
 	Done(ctx context.Context, m Message) error
-	// Health says how the connector is. The status is one of Up, Degraded and Down.
+	// Health returns the status of the connector, one of Up, Degraded and Down, and the reason.
 	Health(ctx context.Context) (Status, string)
 }
 
-// Recorder is a connector that keeps the record of what it has sent outside of the store, in a folder for example. The caller
-// compares it with the store, and stops sending where they do not agree.
+// Recorder is a connector that keeps the record of what it has sent outside the store, for example in a folder. The caller compares it with
+// the store, and stops sending if they do not agree.
 type Recorder interface {
 	// Identity returns the random identity of the record, or "" if it has none.
 	Identity(ctx context.Context) (string, error)
@@ -211,10 +210,10 @@ type Recorded struct {
 	AccountID    string
 	Rail         string
 	ExternalHash string
-	At           int64 // when the message that has it was made, to the second
+	At           int64 // when its message was made, to the second
 }
 
-// Status is how a rail, a connector or an institution is.
+// Status is the status of a rail, a connector or an institution.
 type Status string
 
 // The states of health.
@@ -232,22 +231,21 @@ type Rail struct {
 	Minimum   int64 // both included, in the minor unit
 	Maximum   int64 // 0 is none
 	Connector Connector
-	// Hours are when it sends; nil is always.
+	// Hours are the times at which it sends; nil is always.
 	Hours *Hours
 	// AnswerWithin is how long the rail may take to decide about a payment. 0: a quarter of an hour if it always sends, and
 	// until the end of the business day otherwise.
 	AnswerWithin time.Duration
-	// Members is the letter by which the table of institutions says who is on it.
+	// Members is the letter that marks the members of the rail in the table of institutions.
 	Members string
-	// Codes are the institutions that are on it and their codes there, where a file lists them;
-	// then Members does not count.
+	// Codes are the institutions that the rail reaches and their codes there, if a file lists them; then Members does not count.
 	Codes map[string]string
 }
 
-// Sandbox says that no real money moves on the rail.
+// Sandbox reports whether no real money moves on the rail.
 func (r *Rail) Sandbox() bool { return r.Connector.Sandbox() }
 
-// AnswerBy returns when a payment that was sent at a time has to be decided.
+// AnswerBy returns when a payment sent at a given time must be decided.
 func (r *Rail) AnswerBy(sent time.Time) time.Time {
 	switch {
 	case r.AnswerWithin > 0:

@@ -25,11 +25,11 @@ type Rails struct {
 	held       atomic.Pointer[string]
 }
 
-// Config is what Load needs beside the file.
+// Config is what Load needs besides the file.
 type Config struct {
 	// Simulator is the connector of all sandbox rails.
 	Simulator Connector
-	// Make makes connectors of other kinds, such as iso20022, from their name and settings.
+	// Make creates connectors of other kinds, such as iso20022, from their name and settings.
 	Make     map[string]func(name string, settings []byte) (Connector, error)
 	Holidays Holidays
 }
@@ -64,10 +64,10 @@ type (
 	}
 )
 
-// simulatorName is how a rails file names the simulator, which is there without being defined.
+// simulatorName is the name of the simulator in a rails file, which need not define it.
 const simulatorName = "simulator"
 
-// shipped are the rails of the sandbox. A file replaces those of the same name.
+// shipped returns the rails of the sandbox. A file replaces those of the same name.
 func shipped() []railFile {
 	return []railFile{
 		{Name: "instapay", Title: "InstaPay", Currency: "PHP", MinimumCents: 100, MaximumCents: 5_000_000, Connector: simulatorName, Always: true, Members: "I"},
@@ -232,7 +232,7 @@ func (rs *Rails) All() []*Rail { return rs.list }
 // Connectors returns all connectors, the simulator first.
 func (rs *Rails) Connectors() []Connector { return rs.connectors }
 
-// HasLive says whether any rail moves real money.
+// HasLive reports whether any rail moves real money.
 func (rs *Rails) HasLive() bool {
 	return slices.ContainsFunc(rs.list, func(r *Rail) bool { return !r.Sandbox() })
 }
@@ -247,14 +247,14 @@ func (rs *Rails) Named(name string, sandbox bool) *Rail {
 	return nil
 }
 
-// Choose returns the rail that carries a payment soonest, and a sentence for people that says
-// why; of two that are equally fast the one that is configured first. An error is a fault.
+// Choose returns the rail that carries a payment soonest, and the reason as a sentence for people. If two are equally fast, it returns the
+// one configured first. An error is a fault.
 func (rs *Rails) Choose(currency string, amount int64, to string, sandbox bool, now time.Time) (*Rail, string, error) {
 	if institution.Name(to) == "" {
 		return nil, "", unknownInstitution(to)
 	}
 	var reaching []*Rail
-	var passed string // why a rail was not taken that would be faster
+	var passed string // why a faster rail was not chosen
 	carried := false
 	for _, r := range rs.list {
 		if r.Sandbox() != sandbox || r.Currency != currency {
@@ -298,8 +298,7 @@ func (rs *Rails) Choose(currency string, amount int64, to string, sandbox bool, 
 	return best, why, nil
 }
 
-// tightest is the fault about an amount that no rail takes: by the largest maximum, or by the
-// smallest minimum.
+// tightest returns the fault about an amount that no rail carries: by the largest maximum, or by the smallest minimum.
 func tightest(list []*Rail, amount int64) error {
 	r := slices.MinFunc(list, func(a, b *Rail) int { return cmp.Compare(a.Minimum, b.Minimum) })
 	if amount >= r.Minimum {
@@ -308,7 +307,7 @@ func tightest(list []*Rail, amount int64) error {
 	return r.checkAmount(amount)
 }
 
-// limits says what amounts a rail carries.
+// limits describes the amounts that a rail carries.
 func (r *Rail) limits() string {
 	if r.Maximum == 0 {
 		return "no upper limit"
@@ -316,7 +315,7 @@ func (r *Rail) limits() string {
 	return "up to " + api.FormatAmount(r.Maximum, r.Currency)
 }
 
-// arrival says when something that is ready now arrives.
+// arrival describes when a payment that is ready now arrives.
 func (r *Rail) arrival(now time.Time) string {
 	if r.Hours == nil {
 		return "arrives at once"

@@ -2,8 +2,8 @@ package rail
 
 import "bursar/internal/fault"
 
-// FailureCode translates a reason of ISO 20022 for which a rail has refused a payment, such as
-// AC04. AM04 is no lack of the customer's funds, which are reserved, but of our own at the bank.
+// FailureCode translates a reason of ISO 20022 for which a rail has rejected a payment, such as AC04. AM04 is not a lack of the customer's
+// funds, which are reserved, but of our own at the bank.
 func FailureCode(reason string) fault.Code {
 	switch reason {
 	case "AM06", "AM15":

@@ -1,9 +1,7 @@
-// Package spreadsheet writes CSV that is safe to open in a spreadsheet, and undoes what
-// it did for that.
+// Package spreadsheet writes CSV that is safe to open in a spreadsheet, and undoes its escapes.
 //
-// A spreadsheet runs a cell that begins like a formula, whether it is quoted or not. People
-// choose names, labels and fields, so a cell could run a formula of theirs in the program of
-// whoever opens the file. An apostrophe before the cell makes it a text.
+// A spreadsheet runs a cell that begins like a formula, whether it is quoted or not. People choose names, labels and fields. So a cell
+// could run a formula of theirs in the program of the person who opens the file. An apostrophe before the cell makes it a text.
 package spreadsheet
 
 import (
@@ -13,21 +11,18 @@ import (
 	"unicode/utf8"
 )
 
-// starts are the characters that begin a formula, or that a spreadsheet skips before one:
-// those that OWASP names, with the full-width forms that some spreadsheets take for the
-// same.
+// starts are the characters that begin a formula, or that a spreadsheet skips before one. They are those that OWASP names, with the
+// full-width forms that some spreadsheets treat the same.
 const starts = "=+-@\t\r\n\x00＝＋－＠"
 
-// isFormula says whether a spreadsheet could run a cell if it had no apostrophes. Because
-// it looks behind them, a cell that begins with one of its own gets another, and Unescape
-// takes away no more than Escape added.
+// isFormula reports whether a spreadsheet could run a cell if it had no apostrophes. Leading apostrophes are skipped, so a cell that begins
+// with one of its own gets another. Unescape removes no more than Escape added.
 func isFormula(cell string) bool {
 	first, _ := utf8.DecodeRuneInString(strings.TrimLeft(strings.TrimLeft(cell, "'"), " "))
 	return strings.ContainsRune(starts, first)
 }
 
-// Escape puts an apostrophe before a cell that a spreadsheet could run. Every other cell
-// stays as it is.
+// Escape puts an apostrophe before a cell that a spreadsheet could run. Every other cell is unchanged.
 func Escape(cell string) string {
 	if isFormula(cell) {
 		return "'" + cell
@@ -35,8 +30,8 @@ func Escape(cell string) string {
 	return cell
 }
 
-// Unescape takes away the apostrophe that Escape added. A cell that Escape has not seen
-// stays as it is, unless it has an apostrophe before a formula.
+// Unescape removes the apostrophe that Escape added. A cell that Escape has not seen is unchanged, unless it has an apostrophe before a
+// formula.
 func Unescape(cell string) string {
 	if rest, ok := strings.CutPrefix(cell, "'"); ok && isFormula(rest) {
 		return rest
@@ -50,16 +45,15 @@ type Writer struct {
 	raw bool
 }
 
-// NewWriter returns a Writer that separates cells by a comma, or what stands for it. With
-// raw it escapes nothing: for machines, which would take the apostrophe for a part of the
-// cell.
+// NewWriter returns a Writer that separates cells by a comma or the given delimiter. With raw it escapes nothing: for machines, which would
+// treat the apostrophe as a part of the cell.
 func NewWriter(to io.Writer, comma rune, raw bool) *Writer {
 	w := &Writer{csv.NewWriter(to), raw}
 	w.csv.Comma = comma
 	return w
 }
 
-// Write writes a line. The cells of the caller stay as they are.
+// Write writes a line. It does not modify the caller's cells.
 func (w *Writer) Write(cells ...string) error {
 	if !w.raw {
 		escaped := make([]string, len(cells))

@@ -9,7 +9,7 @@ import (
 	"bursar/api"
 )
 
-// column says where the values under a header go.
+// column describes where the values under a header go.
 type column struct {
 	header string
 	to     columnKind
@@ -27,7 +27,7 @@ const (
 	toMethods   columnKind = "receiving_methods"
 	toTextField columnKind = "fields."
 	toJSONField columnKind = "json."
-	toMethod    columnKind = "method." // a property of the one receiving method that a line has
+	toMethod    columnKind = "method." // a property of the line's only receiving method
 	toNowhere   columnKind = "?"       // a column without a header, which should be empty
 )
 
@@ -37,7 +37,7 @@ const (
 	refusedReason = "refused.reason"
 )
 
-// entryColumns are the columns for everything of an entry except its fields.
+// entryColumns returns the columns for everything of an entry except its fields.
 func entryColumns() []columnKind {
 	all := []columnKind{toID, toType, toTags, toMethods}
 	for _, p := range Properties() {
@@ -46,7 +46,7 @@ func entryColumns() []columnKind {
 	return all
 }
 
-// name is the header that means the same whatever is guessed.
+// name returns the header that means the same without guessing.
 func (c column) name() string {
 	if c.to == toNowhere {
 		return ""
@@ -54,14 +54,13 @@ func (c column) name() string {
 	return string(c.to) + c.key
 }
 
-// methodProperties are what stands after "method." in a header.
+// methodProperties returns the possible texts after "method." in a header.
 func methodProperties() []string {
 	return []string{"provider", "account_name", "account_id", "institution_code"}
 }
 
-// columnOf says what a header means. fields.KEY and json.KEY name a field exactly. Any
-// other header is the key of a field; the well-known ones may be written as people write
-// them: "First Name", "E-Mail".
+// columnOf returns the column of a header. fields.KEY and json.KEY name a field exactly. Any other header is the key of a field; the
+// well-known ones may be written in common ways: "First Name", "E-Mail".
 func columnOf(header string) column {
 	text := strings.TrimSpace(header)
 	for _, to := range entryColumns() {
@@ -93,8 +92,7 @@ func columnOf(header string) column {
 	return column{header, toTextField, text}
 }
 
-// Mapping says where the values under a header go: to a column by its name, or nowhere if that is
-// empty.
+// Mapping maps headers to columns: the values under a header go to a column by its name, or nowhere if that is empty.
 type Mapping map[string]string
 
 // of returns where the values under a header go.
@@ -157,8 +155,7 @@ func columnsOf(header []string, o Options) ([]column, error) {
 	return columns, nil
 }
 
-// splitTags reads the tags of a cell. They are separated by |; a | or \ that is part of a
-// name has a \ before it.
+// splitTags reads the tags of a cell. They are separated by |. A | or \ that is part of a name is preceded by \.
 func splitTags(cell string) []string {
 	tags, tag := []string{}, strings.Builder{}
 	end := func() {

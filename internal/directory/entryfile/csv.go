@@ -18,8 +18,7 @@ import (
 
 var errLongRow = errors.New("a line is larger than 1 MiB: perhaps a quote is not closed")
 
-// recordingReader keeps what was read since the last call of cut, so that a line can
-// be shown as it stands in the file.
+// recordingReader keeps what was read since the last call of cut, so that a line can be shown as it is in the file.
 type recordingReader struct {
 	from  io.Reader
 	text  []byte
@@ -35,7 +34,7 @@ func (t *recordingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cut returns what was read up to a position and drops it.
+// cut returns the text read up to a position and drops it.
 func (t *recordingReader) cut(to int64) string {
 	n := int(to - t.start)
 	text := string(t.text[:n])
@@ -98,7 +97,7 @@ func (r *csvReader) begin(in io.Reader, comma rune) {
 	r.at = r.base
 }
 
-// advance moves the position behind what was read, and returns that.
+// advance moves the position after the text that was read, and returns that text.
 func (r *csvReader) advance() (text string) {
 	end := r.csv.InputOffset()
 	text = r.recorded.cut(end)
@@ -130,8 +129,7 @@ func findDelimiter(in *bufio.Reader) (rune, error) {
 	}
 }
 
-// delimiterOf finds what separates the columns of the first line. whole says whether the
-// text has the whole line.
+// delimiterOf finds what separates the columns of the first line. whole reports whether the text has the whole line.
 func delimiterOf(text []byte) (comma rune, whole bool) {
 	counts, quotes, begun := map[byte]int{}, false, false
 	for _, c := range text {
@@ -161,7 +159,7 @@ func mostOf(counts map[byte]int) rune {
 	return rune(best)
 }
 
-// read reads a line, without what the export adds for spreadsheets.
+// read reads a line, without the escapes that the export adds for spreadsheets.
 func (r *csvReader) read() ([]string, error) {
 	cells, err := r.csv.Read()
 	for i, cell := range cells {
@@ -245,7 +243,7 @@ func (row *Row) put(to column, cell string) (problem string) {
 	return ""
 }
 
-// putMethod stores a property of the one receiving method of a line.
+// putMethod stores a property of the line's only receiving method.
 func (row *Row) putMethod(name, value string) {
 	if len(row.Methods) == 0 {
 		row.Methods = make([]api.ReceivingMethodCreate, 1)
@@ -297,7 +295,7 @@ func (r *csvReader) Refused(row *Row, reason string) []byte {
 func (r *csvReader) line(cells []string) []byte {
 	var out bytes.Buffer
 	w := spreadsheet.NewWriter(&out, r.csv.Comma, r.options.Raw)
-	_ = w.Write(cells...) // a buffer takes everything
+	_ = w.Write(cells...) // a buffer never fails
 	_ = w.Flush()
 	return out.Bytes()
 }

@@ -130,7 +130,7 @@ func (row *Row) member(name string, value json.RawMessage, workspaceID string) (
 		if err = json.Unmarshal(value, &id); err == nil && id != workspaceID {
 			return "is for another workspace, " + id + ": leave workspace_id out by the mapping"
 		}
-	case "created_at", "updated_at": // the API returns them, but nobody can set them
+	case "created_at", "updated_at": // the API returns them, but they cannot be set
 	case string(toMethods):
 		err = json.Unmarshal(value, &row.Methods)
 	default:

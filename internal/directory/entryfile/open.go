@@ -1,5 +1,4 @@
-// Package entryfile reads and writes files of directory entries, as CSV and as NDJSON. What it
-// writes it can read.
+// Package entryfile reads and writes files of directory entries, as CSV and as NDJSON. It can read every file that it writes.
 package entryfile
 
 import (
@@ -25,40 +24,40 @@ func Formats() []string { return []string{CSV, NDJSON} }
 // into memory.
 const MaxRow = 1 << 20
 
-// Options say how a file is read.
+// Options are the options for reading a file.
 type Options struct {
-	Format      string  // empty: by how it begins
-	Delimiter   string  // of a CSV file: a character, or "tab"; empty: by its header
+	Format      string  // empty: detected from its beginning
+	Delimiter   string  // of a CSV file: a character, or "tab"; empty: detected from its header
 	Raw         bool    // nothing in a CSV file is escaped for spreadsheets
-	Mapping     Mapping // which column goes where
-	Type        string  // of lines that have none
-	IDs         bool    // a line may say by its id alone which entry it updates
-	WorkspaceID string  // that lines may name
+	Mapping     Mapping // from headers to columns
+	Type        string  // of lines without one
+	IDs         bool    // a line may select the entry that it updates by its id alone
+	WorkspaceID string  // the workspace that lines may name
 }
 
 // Position is a place between two rows of a file.
 type Position struct {
 	Offset int64 // in bytes
-	Lines  int   // that end before it
+	Lines  int   // the number of lines that end before it
 }
 
 // Reader reads a file row by row.
 type Reader interface {
 	// Next returns the next row; io.EOF ends the file.
 	Next() (*Row, error)
-	// Position is the place after the last row.
+	// Position returns the place after the last row.
 	Position() Position
-	// Resume goes on at a place, with what the file has from there on.
+	// Resume continues at a place. in contains the rest of the file.
 	Resume(in io.Reader, at Position)
-	// Format is the format of the file.
+	// Format returns the format of the file.
 	Format() string
-	// RefusedHead begins a file of refused lines, and Refused is one of them: as it stood in
-	// the file, with its number and the reason.
+	// RefusedHead returns the beginning of a file of refused lines. Refused returns one of them: as in the file, with its number and the
+	// reason.
 	RefusedHead() []byte
 	Refused(row *Row, reason string) []byte
 }
 
-// signatures are how files begin that somebody may take for a table.
+// signatures are the beginnings of files that are often mistaken for tables.
 var signatures = []struct{ mark, says string }{
 	{"\xff\xfe", "this is UTF-16: save it as UTF-8"},
 	{"\xfe\xff", "this is UTF-16: save it as UTF-8"},
@@ -70,7 +69,7 @@ var signatures = []struct{ mark, says string }{
 
 const utf8Mark = "\xef\xbb\xbf"
 
-// Open begins to read a file. It reads its header, and refuses what is no table.
+// Open begins to read a file. It reads its header, and refuses files that are not tables.
 func Open(from io.Reader, o Options) (Reader, error) {
 	in, format, start, err := begin(from, o.Format)
 	switch {
@@ -82,7 +81,7 @@ func Open(from io.Reader, o Options) (Reader, error) {
 	return newCSVReader(in, o, start)
 }
 
-// begin refuses what is no table, and finds out the format of a file and where its text starts.
+// begin refuses files that are not tables. It finds the format of a file and where its text starts.
 func begin(from io.Reader, given string) (in *bufio.Reader, format string, start int64, err error) {
 	in = bufio.NewReaderSize(from, 64<<10)
 	const enough = 512
@@ -109,7 +108,7 @@ func begin(from io.Reader, given string) (in *bufio.Reader, format string, start
 	return in, format, start, nil
 }
 
-// ParseDelimiter reads what separates the columns of a CSV file; 0 if the header tells.
+// ParseDelimiter reads an option for what separates the columns of a CSV file; 0 means detection by the header.
 func ParseDelimiter(text string) (rune, error) {
 	switch text {
 	case "":

@@ -9,7 +9,7 @@ import (
 	"bursar/api"
 )
 
-// Preview is how a file begins, for a person who says what its columns mean.
+// Preview is the beginning of a file, for a person who maps its columns.
 type Preview struct {
 	Format  string
 	Columns []string
@@ -20,8 +20,8 @@ type Preview struct {
 // maxPreviewCell is how many characters of a cell a preview shows.
 const maxPreviewCell = 100
 
-// NewPreview reads the first rows of a file. It refuses what is no table, and no more: what its
-// columns mean can still be corrected. A mapping that is given goes before what is guessed.
+// NewPreview reads the first rows of a file. It refuses only files that are not tables: the meaning of columns can still be corrected. A
+// given mapping has priority over guesses.
 func NewPreview(from io.Reader, o Options, rows int) (Preview, error) {
 	in, format, start, err := begin(from, o.Format)
 	switch {
@@ -35,7 +35,7 @@ func NewPreview(from io.Reader, o Options, rows int) (Preview, error) {
 		return Preview{}, err
 	}
 	p := Preview{Format: CSV, Columns: header, Mapping: guess(header, o.Mapping), Rows: [][]string{}}
-	r.columns = make([]column, len(header)) // a line with other columns is shown as it is
+	r.columns = make([]column, len(header)) // a line with other columns is shown unchanged
 	for range rows {
 		row, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -52,7 +52,7 @@ func NewPreview(from io.Reader, o Options, rows int) (Preview, error) {
 	return p, nil
 }
 
-// previewNDJSON makes a table of objects. Their names say what they mean, so nothing is guessed.
+// previewNDJSON returns objects as a table. The names of their members are exact, so no column is guessed.
 func previewNDJSON(r *ndjsonReader, rows int) (Preview, error) {
 	p := Preview{Format: NDJSON, Columns: []string{}, Mapping: r.options.Mapping, Rows: [][]string{}}
 	for range rows {
@@ -80,7 +80,7 @@ func previewNDJSON(r *ndjsonReader, rows int) (Preview, error) {
 	return p, nil
 }
 
-// shown cuts cells that are long.
+// shown shortens long cells.
 func shown(cells []string) []string {
 	out := make([]string, min(len(cells), maxColumns))
 	for i := range out {
@@ -92,7 +92,7 @@ func shown(cells []string) []string {
 	return out
 }
 
-// usually is what people call columns in their own files.
+// usually contains common names of columns in people's own files.
 var usually = map[string][]string{
 	"name":                               {"full name", "payee", "payee name", "company", "company name", "employee", "employee name", "supplier", "vendor"},
 	"external_id":                        {"external id", "employee id", "employee number", "staff id", "personnel number", "supplier number", "vendor number"},
@@ -107,8 +107,8 @@ var usually = map[string][]string{
 	string(toTextField) + api.FieldLastName:  {"surname", "family name"},
 }
 
-// guess says what the columns of a CSV file probably mean. Where two of them would mean the same,
-// the later one is a field of its own name.
+// guess returns the probable meaning of the columns of a CSV file. If two columns would mean the same, the later one becomes a field of its
+// own name.
 func guess(header []string, given Mapping) Mapping {
 	out, taken := Mapping{}, map[string]bool{}
 	for _, text := range header {

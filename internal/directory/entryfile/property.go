@@ -4,21 +4,21 @@ import (
 	"bursar/api"
 )
 
-// Property is a property of an entry that holds a text and is not one of its fields. An item of
-// Properties makes it a column of the store, of import and of export, a value that requests are checked for, that
-// changes, merges and their undo carry over, a flag of the command line, and an input and a line in the console.
+// Property is a property of an entry that holds a text and is not one of its fields. An item of Properties makes it a column of the store,
+// of import and of export, and a flag of the command line. It is also an input and a line in the console. Requests check its values;
+// changes, merges and their undo carry it over.
 type Property struct {
 	Name    string // in JSON, in the store, of the column in files and of the flag
 	Caption string // in the console
 	Usage   string
-	Values  []string // that are allowed; nil for any text
-	Max     int      // characters, unless it has Values
-	// Clearable says that an empty text removes it. The store has NULL for it then, which an index can leave out.
+	Values  []string // allowed values; nil for any text
+	Max     int      // in characters, unless it has Values
+	// Clearable reports whether an empty text removes it. The store has NULL for it then, which an index can leave out.
 	Clearable bool
-	// Derived says that its value can follow from others.
+	// Derived reports whether its value can follow from others.
 	Derived bool
 
-	Create func(*api.EntryCreate) **string // nil if a new entry cannot be given it
+	Create func(*api.EntryCreate) **string // nil if a new entry cannot have it
 	Update func(*api.EntryUpdate) **string
 	Of     func(*api.Entry) *string
 }

@@ -11,14 +11,14 @@ import (
 
 // Row is a line of a file and the entry that it describes.
 type Row struct {
-	Line    int    // of the file, where it begins
-	Problem string // why it cannot be imported, if the file alone tells
+	Line    int    // in the file, where the row begins
+	Problem string // why it cannot be imported, if the file alone shows that
 
-	ID, Type string // empty if the row does not tell
+	ID, Type string // empty if the row has none
 	api.EntryUpdate
-	Methods []api.ReceivingMethodCreate // to be paid by
+	Methods []api.ReceivingMethodCreate // the entry's receiving methods
 
-	cells  []string   // of a CSV file, as they were read
+	cells  []string   // of a CSV file, as read
 	object api.Fields // of an NDJSON file
 	text   string     // of a line that cannot be read at all
 }
@@ -34,12 +34,12 @@ func (r *Row) Create(workspaceID string) api.EntryCreate {
 	return e
 }
 
-// SaysNothing reports whether a row does not tell who it is about.
+// SaysNothing reports whether a row does not identify an entry.
 func (r *Row) SaysNothing() bool {
 	return r.Label == nil && r.Name == nil && r.ExternalID == nil && len(r.Fields) == 0
 }
 
-// Called returns the best name for a row in messages.
+// Called returns the best name of a row for messages.
 func (r *Row) Called() string {
 	names := slices.Collect(r.Fields.Names())
 	for _, name := range []*string{r.Name, r.Label} {
@@ -55,8 +55,8 @@ func (r *Row) Called() string {
 	return "Unnamed " + r.Type
 }
 
-// Difference returns what an update of the entry has to change, and what people read about it.
-// The tags of the entry must be known if the row has some.
+// Difference returns the changes that an update of the entry has to make, and a description of them for people. The tags of the entry must
+// be known if the row has some.
 func (r *Row) Difference(e *api.Entry) (change api.EntryUpdate, changes []string) {
 	for _, p := range Properties() {
 		if want := *p.Update(&r.EntryUpdate); want != nil && *want != *p.Of(e) {
@@ -91,8 +91,7 @@ func sameTags(a, b []string) bool {
 	return slices.Equal(sorted(a), sorted(b))
 }
 
-// sameJSON compares values however they are spaced, and texts however they are
-// escaped.
+// sameJSON compares values regardless of their spacing, and texts regardless of their escapes.
 func sameJSON(a, b api.Field) bool {
 	if one, ok := a.Text(); ok {
 		other, ok := b.Text()

@@ -11,19 +11,17 @@ import (
 	"bursar/internal/spreadsheet"
 )
 
-// maxColumns is the most columns that a CSV file can have.
+// maxColumns is the greatest number of columns of a CSV file.
 const maxColumns = 2000
 
-// Columns are the fields that a CSV file has a column for. They must all be known before its
-// first line is written.
+// Columns are the fields with a column in a CSV file. They must all be known before its first line is written.
 type Columns struct {
 	chosen bool
 	keys   []string
 	json   map[string]bool // by key: whether the column contains JSON
 }
 
-// NewColumns returns columns for some fields in their order, or for whichever there are if the
-// list is nil.
+// NewColumns returns columns for some fields in their order, or for all fields that occur if the list is nil.
 func NewColumns(chosen []string) *Columns {
 	c := &Columns{json: map[string]bool{}}
 	for _, key := range chosen {
@@ -40,7 +38,7 @@ func (c *Columns) add(key string) {
 	}
 }
 
-// Add makes room for the fields of an entry.
+// Add adds columns for the fields of an entry.
 func (c *Columns) Add(fields api.Fields) error {
 	for _, one := range fields {
 		if strings.ContainsRune(one.Key, '\r') {
@@ -57,15 +55,14 @@ func (c *Columns) Add(fields api.Fields) error {
 	return nil
 }
 
-// plain says whether a field is a text that a cell can hold as it is: an empty cell
-// means that there is no value, and CSV does not keep carriage returns.
+// plain reports whether a field is a text that a cell can hold unchanged. An empty cell means that there is no value, and CSV does not keep
+// carriage returns.
 func plain(field api.Field) bool {
 	text, ok := field.Text()
 	return ok && text != "" && !strings.ContainsRune(text, '\r')
 }
 
-// order sorts the columns, the well-known ones first, unless the caller chose them:
-// the same entries always give the same file.
+// order sorts the columns, the well-known ones first, unless the caller chose them. So the same entries always produce the same file.
 func (c *Columns) order() {
 	if c.chosen {
 		return
@@ -91,8 +88,7 @@ type csvWriter struct {
 	methods bool
 }
 
-// NewCSVWriter returns a Writer of a CSV file, and writes its header. methods gives it a column
-// for the receiving methods.
+// NewCSVWriter returns a Writer of a CSV file, and writes its header. methods adds a column for the receiving methods.
 func NewCSVWriter(to io.Writer, c *Columns, comma rune, raw, methods bool) (Writer, error) {
 	c.order()
 	w := &csvWriter{spreadsheet.NewWriter(to, comma, raw), c, methods}
@@ -140,7 +136,7 @@ func (w *csvWriter) Write(e *api.Entry) error {
 
 func (w *csvWriter) Flush() error { return w.out.Flush() }
 
-// methodsOf leaves out the ids of receiving methods: whoever imports them makes new ones.
+// methodsOf leaves out the ids of receiving methods: an import of them creates new ones.
 func methodsOf(e *api.Entry) []api.ReceivingMethodCreate {
 	out := make([]api.ReceivingMethodCreate, len(*e.ReceivingMethods))
 	for i, m := range *e.ReceivingMethods {

@@ -3,21 +3,19 @@ package entryword
 import "sync"
 
 const (
-	// maxCounts bounds the memory: how many words have a count at a time.
+	// maxCounts bounds the memory: how many words are counted at a time.
 	maxCounts = 8192
-	// sampleEvery says that the words of every eighth new entry are counted.
+	// sampleEvery means that the words of every eighth new entry are counted.
 	sampleEvery = 8
-	// recheckAfter is the count at which the database is asked whether a word has become
-	// common. It is asked again each time the count has doubled.
+	// recheckAfter is the count at which the database is queried whether a word has become common. It is queried again each time the count
+	// has doubled.
 	recheckAfter = 64
 )
 
-// Common remembers words that very many entries of a workspace have, such as the
-// domain of an email address. A search never starts from a common word, so the index of
-// words leaves them out, which saves most of what indexing an entry costs (creates are
-// 1.07 to 1.26 times as fast). The database has the list; this is what the process has
-// seen of it, so that it need not ask for each word. A word that is not known to be
-// common is indexed, which is never wrong.
+// Common caches words that very many entries of a workspace have, such as the domain of an email address. A search never starts from a
+// common word, so the index of words leaves them out. That saves most of the cost of indexing an entry (creates are 1.07 to 1.26 times as
+// fast). The database has the list. The process caches the part that it has seen, so that it need not query for each word. A word that is
+// not known to be common is indexed, which is never wrong.
 type Common struct {
 	mu    sync.Mutex
 	met   int                // entries so far
@@ -29,11 +27,10 @@ type placedWord struct{ workspaceID, word string }
 // known marks a word that is in the database's list of common words.
 const known = -1
 
-// NewCommon returns a memory that is empty.
+// NewCommon returns an empty cache.
 func NewCommon() *Common { return &Common{words: map[placedWord]int{}} }
 
-// Split returns which words of a new entry to index, and which of those may have become
-// common.
+// Split returns which words of a new entry to index, and which of those may have become common.
 func (c *Common) Split(workspaceID string, words []string) (indexed, doubtful []string) {
 	indexed = make([]string, 0, len(words))
 	c.mu.Lock()
@@ -60,9 +57,8 @@ func (c *Common) Split(workspaceID string, words []string) (indexed, doubtful []
 	return indexed, doubtful
 }
 
-// fade halves all counts and drops the lowest, so that frequent words stay. Of the words
-// that are known to be common it keeps at most half of the room; it learns the others
-// again.
+// fade halves all counts and drops the lowest, so that frequent words stay. Words known to be common keep at most half of the room; the
+// others are learned again.
 func (c *Common) fade() {
 	knownWords := 0
 	for at, n := range c.words {
@@ -79,7 +75,7 @@ func (c *Common) fade() {
 	}
 }
 
-// Learn notes words that a committed transaction has put into the list.
+// Learn caches words that a committed transaction has put into the list.
 func (c *Common) Learn(workspaceID string, words []string) {
 	if len(words) == 0 {
 		return

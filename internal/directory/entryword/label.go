@@ -7,7 +7,7 @@ import (
 	"bursar/api"
 )
 
-// Label finds what to call an entry that was given no label.
+// Label returns the label of an entry for which none was given.
 func Label(kind, name string, f api.Fields) string {
 	if label := tidy(name); label != "" {
 		return label
@@ -20,7 +20,7 @@ func Label(kind, name string, f api.Fields) string {
 	return "Unnamed " + kind
 }
 
-// tidy makes a label of any text: one line that is not too long.
+// tidy turns any text into a label: one line that is not too long.
 func tidy(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

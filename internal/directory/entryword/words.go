@@ -1,5 +1,5 @@
-// Package entryword finds what to call an entry and the words that a search finds it by, and remembers which words are
-// too common to index. It is a package of its own so that its tests do not compile the server again.
+// Package entryword derives the label of an entry and the words that a search finds it by. It caches which words are too common to index.
+// It is a package of its own so that its tests do not compile the server again.
 package entryword
 
 import (
@@ -49,7 +49,7 @@ func Of(label string, f api.Fields) []string {
 			if err != nil {
 				break
 			}
-			// Keys are strings, too, but nobody searches for them.
+			// Keys are strings, too, but they are not searched for.
 			if kind, n := dec.StackIndex(dec.StackDepth()); kind == '{' && n%2 == 1 {
 				continue
 			}

@@ -33,27 +33,25 @@ const (
 	Description   = "description"
 )
 
-// Columns lists them all.
+// Columns lists all columns.
 func Columns() []string {
 	return []string{Amount, To, MethodID, BankCode, AccountNumber, AccountName, Rail, ExternalID, Description}
 }
 
-// Line is a payout as a file has it.
+// Line is a payout as read from a file.
 type Line struct {
 	Number int               // of its first line in the file
-	Cells  map[string]string // by column; what is empty is not there
+	Cells  map[string]string // by column; empty cells are left out
 	Fault  string            // why the line cannot be read
 }
 
-// notUTF8 is said of what a spreadsheet has saved in another encoding: nobody is to be paid under a
-// name that was misread.
+// notUTF8 is the fault of text that a spreadsheet has saved in another encoding: no one is to be paid under a misread name.
 const notUTF8 = "is not UTF-8: save the file as CSV in UTF-8"
 
 // maxLines is how many payouts one file may have.
 const maxLines = 100_000
 
-// Read reads a file. One that begins with { is NDJSON. What is wrong with one line is its Fault;
-// what is wrong with the file as a whole is an error.
+// Read reads a file. One that begins with { is NDJSON. A line that cannot be read has a Fault; a file that cannot be read is an error.
 func Read(from io.Reader) ([]Line, error) {
 	in := bufio.NewReader(from)
 	if mark, err := in.Peek(3); err == nil && string(mark) == "\ufeff" {
@@ -77,10 +75,9 @@ func Read(from io.Reader) ([]Line, error) {
 	return lines, err
 }
 
-// ReadNamed reads a file as Read does, and names every line that has no external id by the digest of
-// the file and the line's number. So the same file again is the same payouts, whether a browser or a
-// command line sends it. A file that was tried in the sandbox can still be paid from a live account:
-// its lines have other names there.
+// ReadNamed reads a file as Read does. It gives every line without an external id one made of the digest of the file and the line's number.
+// So sending the same file again means the same payouts, whether a browser or a command line sends it. A file that was tried in the sandbox
+// can still be paid from a live account: the external ids of its lines differ there.
 func ReadNamed(from io.Reader, mode string) ([]Line, error) {
 	digest := sha256.New()
 	lines, err := Read(io.TeeReader(from, digest))
@@ -154,8 +151,7 @@ func readCSV(in *bufio.Reader) ([]Line, error) {
 	return nil, tooMany()
 }
 
-// delimiter is what separates the columns: a comma, a semicolon or a tab, whichever the header has
-// most of.
+// delimiter returns what separates the columns: a comma, a semicolon or a tab, the one that the header has most of.
 func delimiter(head []byte) rune {
 	return slices.MaxFunc([]rune{',', ';', '\t'}, func(a, b rune) int {
 		return bytes.Count(head, []byte(string(a))) - bytes.Count(head, []byte(string(b)))

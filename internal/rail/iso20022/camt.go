@@ -45,8 +45,8 @@ type (
 		Transactions []transaction `xml:"TxDtls"`
 	}
 	transaction struct {
-		batch       string // the message of ours that the bank booked as one sum without saying more
-		submission  int    // the one in that message
+		batch       string // the message of ours that the bank booked as one sum without details
+		submission  int    // the submission in that message
 		AcctSvcrRef string `xml:"Refs>AcctSvcrRef"`
 		EndToEndId  string `xml:"Refs>EndToEndId"`
 		Amt         amount
@@ -65,9 +65,9 @@ type (
 	}
 )
 
-func (a accountID) number() string { return accountnumber.Compact(strings.TrimSpace(a.IBAN + a.Other)) } // a choice
+func (a accountID) number() string { return accountnumber.Compact(strings.TrimSpace(a.IBAN + a.Other)) } // one of the two is set
 
-// statement reads statements or notifications: what moved on our account.
+// statement reads statements or notifications: the movements on our account.
 func (d *reader) statement(name string) error {
 	return d.inside(func(e xml.StartElement) error {
 		switch e.Name.Local {
@@ -110,12 +110,12 @@ func (d *reader) entries() error {
 	})
 }
 
-// entry makes notices of an entry: one for each of its transactions, if they add up to it.
+// entry adds the notices of an entry: one for each of its transactions, if they add up to it.
 func (d *reader) entry(e entry) error {
 	trim(&e.CdtDbtInd, &e.RvslInd, &e.Status, &e.Family)
 	references(&e.NtryRef, &e.AcctSvcrRef)
 	if e.Status == "INFO" {
-		return nil // no money moved, nor will it
+		return nil // no money moved or will move
 	}
 	total, err := value(e.Amt, e.CdtDbtInd)
 	if err != nil {
@@ -151,7 +151,7 @@ func (d *reader) entry(e entry) error {
 			sum += one
 		}
 		if sum != total {
-			all = []transaction{whole} // never guess: people see it as one sum that matches nothing
+			all = []transaction{whole} // never guess: it becomes one sum that matches no payment
 		}
 	}
 	for _, t := range all {
@@ -162,7 +162,8 @@ func (d *reader) entry(e entry) error {
 	return nil
 }
 
-// batch tells of all payments of a message that the bank booked as one sum without saying more.
+// batch adds the notices of all payments of a message that the bank booked as one sum without details. It reports whether the entry is such
+// a sum.
 func (d *reader) batch(e entry, total int64) (bool, error) {
 	for _, some := range e.Details {
 		for _, id := range []string{some.BatchMessage, some.BatchPayment} {
@@ -192,7 +193,7 @@ func (d *reader) batch(e entry, total int64) (bool, error) {
 	return false, nil
 }
 
-// moved adds the notice of a transaction, which may be alone in its entry.
+// moved adds the notice of a transaction, which may be the only one in its entry.
 func (d *reader) moved(e entry, t transaction, alone bool) error {
 	trim(&t.EndToEndId, &t.Family)
 	references(&t.AcctSvcrRef)
@@ -216,7 +217,7 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	case sum > 0 && cameBack && n.EndToEndID != "":
 		n.Kind = rail.Returned
 		if t.Return != nil {
-			n.Outcome.Code = strings.TrimSpace(t.Return.Cd + t.Return.Prtry) // a choice
+			n.Outcome.Code = strings.TrimSpace(t.Return.Cd + t.Return.Prtry) // one of the two is set
 			n.Outcome.Text = strings.Join(strings.Fields(strings.Join(t.Return.AddtlInf, " ")), " ")
 		}
 	case sum < 0 && !cameBack && n.EndToEndID != "":
@@ -229,9 +230,10 @@ func (d *reader) moved(e entry, t transaction, alone bool) error {
 	return d.add(n)
 }
 
-// movement names the movement of a transaction: by the bank's reference for it, for the entry that has it alone, or for the
-// sum of several; without one by the message that was booked as a sum. A notification may give another kind of reference than the
-// statement after it, so the kind is a part of it: of different kinds nobody can say whether they are of one movement.
+// movement returns the name of the movement of a transaction. It is made of the bank's reference: for the transaction, for its entry if it
+// is the only one there, or for several. Without a reference it names the message that was booked as a sum. A notification may give another
+// kind of reference than the statement after it, so the kind is part of the name. References of different kinds may or may not be of one
+// movement.
 func movement(e entry, t transaction, alone bool) string {
 	switch {
 	case t.AcctSvcrRef != "":
@@ -246,10 +248,10 @@ func movement(e entry, t transaction, alone bool) string {
 	return ""
 }
 
-// named returns the names of a notice. By the bank's own reference an entry has the same name in a
-// notification and in the statement after it, so that it counts once, also if one of them has fewer
-// details; without one it has a name in its message. Announced and booked are two. Of the payments of one
-// reference the end-to-end id is a part as the bank writes it: names must stay what they were.
+// named returns the names of a notice. With a reference of the bank, an entry has the same name in a notification and in the statement
+// after it. So it counts once, even if one of them has fewer details. Without a reference the name is unique within the message. Announced
+// and booked entries have different names. If several payments share one reference, the name includes the end-to-end id as written by the
+// bank: names must not change.
 func (d *reader) named(e entry, t transaction, alone bool, sum int64) (message, name string) {
 	ending := "/" + strconv.FormatInt(sum, 10) + "/" + e.Status
 	switch {
@@ -257,7 +259,7 @@ func (d *reader) named(e entry, t transaction, alone bool, sum int64) (message, 
 		return d.c.DebtorAccount, e.AcctSvcrRef + ending
 	case t.AcctSvcrRef != "" && t.AcctSvcrRef != e.AcctSvcrRef:
 		return d.c.DebtorAccount, t.AcctSvcrRef + ending
-	case e.AcctSvcrRef != "": // one reference for many payments
+	case e.AcctSvcrRef != "": // one reference for several payments
 		return d.c.DebtorAccount, e.AcctSvcrRef + "/" + t.EndToEndId + ending
 	}
 	switch {
@@ -290,12 +292,11 @@ func value(a amount, direction string) (int64, error) {
 
 var (
 	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
-	// accountNamed finds the id of an account as people and banks write it, who lose capitals
-	// and underscores.
+	// accountNamed finds the id of an account as people and banks write it, who change its case and drop its underscore.
 	accountNamed = regexp.MustCompile(`(?i)\bacc[_ -]?([0-9a-hjkmnp-tv-z]{26})\b`)
 )
 
-// depositOf returns the account that a credit is for, "" if it names none or several.
+// depositOf returns the account that a credit is for, "" if the credit names none or several.
 func (c *Connector) depositOf(t transaction) string {
 	if account := c.Deposits[t.Creditor.number()]; account != "" {
 		return account

@@ -11,14 +11,14 @@ import (
 	"bursar/internal/rail"
 )
 
-// identityFile has the random identity of the folder.
+// identityFile contains the random identity of the folder.
 const identityFile = "identity"
 
 // Identity implements rail.Recorder.
 func (c *Connector) Identity(context.Context) (string, error) {
 	text, err := os.ReadFile(c.path("sent", identityFile))
 	if errors.Is(err, os.ErrNotExist) {
-		_, err = os.Stat(c.path("sent")) // a folder that is gone is not a new one
+		_, err = os.Stat(c.path("sent")) // a folder that is missing is not a new one
 	}
 	return strings.TrimSpace(string(text)), err
 }
@@ -60,7 +60,7 @@ func (c *Connector) Recorded(ctx context.Context, since int64, yield func(p rail
 			made, _, _ := strings.Cut(file.Name(), "-")
 			at, err := time.Parse(stampForm, made)
 			if err != nil {
-				at = time.UnixMilli(0) // a file that was renamed may be of any time
+				at = time.UnixMilli(0) // a renamed file may be of any time
 			}
 			for _, n := range notes {
 				if err := yield(rail.Recorded{EndToEndID: n.id, Submission: n.submission, Amount: n.amount, Currency: n.currency,
@@ -87,8 +87,8 @@ func (c *Connector) heldFor() string {
 	return ""
 }
 
-// distrust returns why the folder must not be relied on, or "". It is called under the lock: the folder may have been replaced since
-// the last check.
+// distrust returns why the folder must not be relied on, or "". It is called under the lock, because the folder may have been replaced
+// since the last check.
 func (c *Connector) distrust(ctx context.Context) (string, error) {
 	if reason := c.heldFor(); reason != "" {
 		return reason, nil

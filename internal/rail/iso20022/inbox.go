@@ -19,18 +19,16 @@ import (
 )
 
 const (
-	// maxFile bounds a file from the bank, and with it the memory that reading one takes. It has
-	// room for a day of some 30,000 payments.
+	// maxFile bounds a file from the bank, and with it the memory for reading one. It has room for a day of some 30,000 payments.
 	maxFile = 32 << 20
-	// maxNotices bounds what a file tells.
+	// maxNotices bounds the notices of a file.
 	maxNotices = 100_000
-	// filesAtOnce is how many files Receive reads.
+	// filesAtOnce is how many files Receive reads at a time.
 	filesAtOnce = 8
 )
 
-// Receive implements rail.Connector. It returns files in the order of their names, and puts those
-// aside that it does not take. If there are more than it returns at once, it goes on with those the
-// next time: files of which something is left do not keep others waiting.
+// Receive implements rail.Connector. It returns files in the order of their names, and moves files that it does not accept to refused/. If
+// there are more than it returns at once, the next call continues with them. So files with notices left do not keep others waiting.
 func (c *Connector) Receive(ctx context.Context) ([]rail.Message, error) {
 	files, err := os.ReadDir(c.path("in"))
 	if err != nil {
@@ -62,18 +60,18 @@ func (c *Connector) Receive(ctx context.Context) ([]rail.Message, error) {
 		}
 	}
 	if len(all) > 0 {
-		return all, nil // what cannot be read must not keep the others waiting
+		return all, nil // a file that cannot be read must not keep the others waiting
 	}
 	return nil, errors.Join(failed...)
 }
 
-// unfinished says whether a name is one that programs give to files which they still write.
+// unfinished reports whether a name is one that programs give to files that they are still writing.
 func unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.ContainsFunc([]string{".tmp", ".part", ".filepart"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// take reads a file, or puts it aside with the reason; then the message has no id. An error is
-// that it could not be read now.
+// take reads a file, or moves it to refused/ with the reason; then the message has no id. An error means that the file cannot be read at
+// this time.
 func (c *Connector) take(ctx context.Context, name string) (rail.Message, error) {
 	file, err := os.Open(c.path("in", name))
 	if err != nil {
@@ -82,7 +80,7 @@ func (c *Connector) take(ctx context.Context, name string) (rail.Message, error)
 	defer file.Close()
 	source := &source{from: file, digest: sha256.New(), left: maxFile}
 	notices, err := c.read(source)
-	var system *fs.PathError // of sent/
+	var system *fs.PathError // about a file in sent/
 	switch {
 	case source.err != nil:
 		return rail.Message{}, source.err
@@ -97,8 +95,7 @@ func (c *Connector) take(ctx context.Context, name string) (rail.Message, error)
 	return rail.Message{ID: name + " " + source.sum(), Notices: notices}, nil
 }
 
-// Done implements rail.Connector. A file of the same name that came since stays, and so does one of
-// which something is left.
+// Done implements rail.Connector. A newer file of the same name stays, and so does one with notices left.
 func (c *Connector) Done(ctx context.Context, m rail.Message) error {
 	if m.Left > 0 {
 		return nil
@@ -128,7 +125,7 @@ func (c *Connector) Done(ctx context.Context, m rail.Message) error {
 	})
 }
 
-// refuse puts a file aside, with a reason for people.
+// refuse moves a file to refused/, with a reason for people.
 func (c *Connector) refuse(ctx context.Context, name string, why error) error {
 	return c.locked(ctx, func() error {
 		if _, err := os.Lstat(c.path("in", name)); err != nil {
@@ -149,7 +146,7 @@ func (c *Connector) move(name, folder, as string) error {
 	return errors.Join(syncFolder(c.path(folder)), syncFolder(c.path("in")))
 }
 
-// free returns a name that no file of a folder has.
+// free returns a file name that is not used in a folder.
 func (c *Connector) free(folder, name string) string {
 	for as, n := name, 2; ; n++ {
 		if _, err := os.Lstat(c.path(folder, as)); errors.Is(err, os.ErrNotExist) {
@@ -159,7 +156,7 @@ func (c *Connector) free(folder, name string) string {
 	}
 }
 
-// source reads a file up to a size, and remembers its digest and what kept it from reading on.
+// source reads a file up to a size. It keeps the digest and the error that stopped it.
 type source struct {
 	from   io.Reader
 	digest hash.Hash

@@ -1,18 +1,18 @@
 // Package iso20022 is a connector that exchanges files with a bank through folders, which the
-// bank's gateway or a job for SFTP serves: payments go out as pain.001.001.09; statuses come in as
-// pain.002.001.10, and what moved on the account as camt.053.001.08 and camt.054.001.08.
+// bank's gateway or an SFTP job serves. Payments are sent as pain.001.001.09. Statuses are received
+// as pain.002.001.10, and movements on the account as camt.053.001.08 and camt.054.001.08.
 //
-// The folders, below the one that is configured:
+// The folders, below the configured one:
 //
-//	out/      files for the bank, which takes them away: *.xml alone
+//	out/      files for the bank, which removes them: only *.xml
 //	in/       files from the bank, put there whole, by renaming
-//	done/     those that were taken
-//	refused/  those that were not, each with a NAME.reason.txt
-//	sent/     the identity of the folder, which payments were in which file, and which were not found, without account numbers
+//	done/     processed files
+//	refused/  refused files, each with a NAME.reason.txt
+//	sent/     the identity of the folder, the payments of each file, and those not found, without account numbers
 //
 // Nothing is sent twice, whenever the program dies. A file is first written as out/.NAME.tmp and synced. Then its payments are
-// listed in sent/NAME.list, and synced. Then the file is renamed to out/NAME. So a payment that no list has never went out; one
-// that is listed went out, unless the file is still called .NAME.tmp: then the next Submit or LookUp renames it. A look-up that does
+// listed in sent/NAME.list, and synced. Then the file is renamed to out/NAME. So a payment that is in no list was never sent. One
+// that is listed was sent, unless the file is still called .NAME.tmp: then the next Submit or LookUp renames it. A look-up that does
 // not find a payment writes a tombstone, sent/NAME.missing, and Submit no longer sends that submission. All of
 // this happens under a lock of the folder, which several nodes can share.
 package iso20022
@@ -38,27 +38,26 @@ import (
 	"bursar/internal/rail"
 )
 
-// Settings are those of a connector in a rails file.
+// Settings are the settings of a connector in a rails file.
 type Settings struct {
-	// Folder has the folders that the bank's side serves. It must exist.
+	// Folder contains the folders that the bank's side serves. It must exist.
 	Folder string `json:"folder"`
 	// DebtorName, DebtorAccount and DebtorBank are our name, our account with the bank and
 	// the bank's BIC.
 	DebtorName    string `json:"debtor_name"`
 	DebtorAccount string `json:"debtor_account"`
 	DebtorBank    string `json:"debtor_bank"`
-	// Final is the status by which the bank says that the payee has the money: ACSC or ACCC.
+	// Final is the status by which the bank reports that the payee has the money: ACSC or ACCC.
 	Final string `json:"final"`
-	// Services are the bank's names of rails, which tell it how to carry a payment.
+	// Services are the bank's names of rails. They determine how the bank carries a payment.
 	Services map[string]string `json:"services"`
-	// Deposits are the accounts of Bursar that belong to account numbers of the bank: what is
-	// paid to such a number is a deposit of the account. Without one, a deposit names its account, acc_…, in its
-	// remittance information.
+	// Deposits maps account numbers of the bank to accounts of Bursar: money paid to such a number is a deposit to the account. Otherwise a
+	// deposit names its account, acc_…, in its remittance information.
 	Deposits map[string]string `json:"deposits"`
 	// TimeZone is the bank's, Asia/Manila if it is left out.
 	TimeZone string `json:"time_zone"`
 
-	// Clock is time.Now but in tests.
+	// Clock is time.Now except in tests.
 	Clock func() time.Time `json:"-"`
 }
 
@@ -82,7 +81,7 @@ var (
 	_ rail.Recorder  = (*Connector)(nil)
 )
 
-// Make makes a connector from the settings in a rails file.
+// Make returns a connector with the settings in a rails file.
 func Make(name string, settings []byte) (rail.Connector, error) {
 	s := Settings{Clock: time.Now}
 	err := json.Unmarshal(settings, &s, json.RejectUnknownMembers(true))
@@ -102,7 +101,7 @@ var (
 	idForm      = regexp.MustCompile(`^[A-Za-z0-9]{1,35}$`)
 )
 
-// New makes a connector, and those of its folders that are missing.
+// New returns a connector, and creates its missing folders.
 func New(name string, s Settings) (*Connector, error) {
 	s.DebtorAccount = accountnumber.Compact(s.DebtorAccount)
 	if s.TimeZone == "" {
@@ -144,8 +143,7 @@ func (c *Connector) makeFolders() error {
 			return err
 		}
 	}
-	// An empty folder, such as one whose disk is not mounted, must not say of old payments that
-	// they never went out.
+	// With an empty folder, for example because its disk is not mounted, old payments must not be reported as never sent.
 	file := c.path("sent", "since")
 	err := c.locked(context.Background(), func() error {
 		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
@@ -206,8 +204,8 @@ func (c *Connector) Health(context.Context) (rail.Status, string) {
 	return rail.Up, ""
 }
 
-// locked runs fn while no one else, on any node, sends, looks up or moves files, unless ctx has ended. The lock may be granted
-// at the moment at which ctx ends, or after a pause of the whole process, so ctx is checked under the lock.
+// locked runs fn while no other call, on any node, sends, looks up or moves files, unless ctx has ended. The lock may be granted at the
+// moment at which ctx ends, or after a pause of the whole process. So ctx is checked under the lock.
 func (c *Connector) locked(ctx context.Context, fn func() error) (err error) {
 	lock := flock.New(c.path(".lock"))
 	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
@@ -220,7 +218,7 @@ func (c *Connector) locked(ctx context.Context, fn func() error) (err error) {
 	return fn()
 }
 
-// writeFile writes a file beside, syncs it, renames it and syncs the folder.
+// writeFile writes a temporary file, syncs it, renames it and syncs the folder.
 func (c *Connector) writeFile(folder, name string, text []byte) error {
 	beside := c.path(folder, "."+name+".tmp")
 	if err := writeSynced(beside, text); err != nil {

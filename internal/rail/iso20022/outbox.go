@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// listEnding is that of the files in sent/ that list the payments of a message. They have the name of the file in out/.
+	// listEnding is the ending of the files in sent/ that list the payments of a message. They have the name of the file in out/.
 	listEnding = ".list"
-	// tombstoneEnding is that of the files in sent/ that list what a look-up has not found.
+	// tombstoneEnding is the ending of the files in sent/ that list the payments that a look-up has not found.
 	tombstoneEnding = ".missing"
 )
 
-// Submit implements rail.Connector. A payment that was sent before, in whatever file and as whatever submission, is not sent again,
-// unless people have found that it was not paid.
+// Submit implements rail.Connector. A payment that was sent before, in any file, is sent again only if people have determined that it was
+// not paid.
 func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
 	c.between()
@@ -68,7 +68,7 @@ func (c *Connector) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 	return out, err
 }
 
-// withhold returns the outcome of a payment that must not be sent, or none. Check has refused most of them before. What went out
+// withhold returns the outcome of a payment that must not be sent, or none. Check has refused most of them before. A payment that was sent
 // is never rejected, even if it could not be sent now.
 func (c *Connector) withhold(r *rail.Rail, p rail.Payment, known record, distrust string) rail.Outcome {
 	o := rail.Outcome{State: rail.Unknown, Submission: p.Submission}
@@ -101,8 +101,8 @@ func messageOf(name string) string {
 	return id
 }
 
-// put sends a file. The order is what the doc of the package promises. The right to send is checked last before the payments are
-// listed: from then on the file goes out.
+// put sends a file, in the order that the package's documentation describes. The right to send is checked immediately before the payments
+// are listed: from then on the file will be sent.
 func (c *Connector) put(ctx context.Context, m message, list []rail.Payment) error {
 	beside := c.path("out", "."+m.name+".tmp")
 	for _, step := range []func() error{
@@ -127,8 +127,8 @@ func (c *Connector) put(ctx context.Context, m message, list []rail.Payment) err
 	return nil
 }
 
-// recover ends what a crash has left: a file beside out/ goes out if its payments are noted, and
-// is removed if they are not, since then it never will.
+// recover finishes what a crash has interrupted: a temporary file is renamed if its payments are listed. Otherwise it is removed, since it
+// will never be sent.
 func (c *Connector) recover() error {
 	files, err := os.ReadDir(c.path("out"))
 	if err != nil {
@@ -154,15 +154,15 @@ func (c *Connector) recover() error {
 	return nil
 }
 
-// record is what sent/ has of an end-to-end id.
+// record is what sent/ contains about an end-to-end id.
 type record struct {
-	file       string // the message that it went out in; "" if in none
-	submission int    // the one in that message
+	file       string // the message that it was sent in; "" if in none
+	submission int    // the submission in that message
 	missing    int    // the highest submission that a look-up has reported as not received
 }
 
-// besides returns the record without a submission that people have found not to be paid, if the payment is a later one, or has
-// no number.
+// besides returns the record without a submission that people have determined not to be paid. The payment must be a later one, or have no
+// number.
 func (k record) besides(p rail.Payment) record {
 	if k.submission <= p.NotPaid && (p.Submission == 0 || k.submission < p.Submission) {
 		k.file, k.submission = "", 0
@@ -170,13 +170,13 @@ func (k record) besides(p rail.Payment) record {
 	return k
 }
 
-// accepted is the answer for a payment that went out.
+// accepted returns the answer for a payment that was sent.
 func (k record) accepted() rail.Outcome {
 	return rail.Outcome{State: rail.Accepted, Reference: messageOf(k.file), Submission: k.submission}
 }
 
-// records reads what sent/ has of each payment. The name of a file begins with the time of its latest payment, so older files
-// need not be read.
+// records reads from sent/ the record of each payment. The name of a file begins with the time of its latest payment, so older files need
+// not be read.
 func (c *Connector) records(list []rail.Payment) (map[string]record, error) {
 	if err := c.recover(); err != nil {
 		return nil, err
@@ -221,14 +221,14 @@ type note struct {
 	amount     int64
 	currency   string
 	submission int
-	// What a restored store needs to know of a payment that it has not. Tombstones do not have it.
+	// What a restored store needs of a payment that it does not know. Tombstones do not contain it.
 	account, rail, externalHash string
 }
 
-// nothing stands for a value of a note that is empty.
+// nothing represents an empty value in a note.
 const nothing = "-"
 
-// line returns the note of a payment, with more values if there are any.
+// line returns the note of a payment, followed by more values.
 func line(p rail.Payment, more ...string) string {
 	text := fmt.Sprintf("%s %d %s %d", p.EndToEndID, p.Amount, p.Currency, p.Submission)
 	for _, value := range more {
@@ -282,8 +282,8 @@ func (c *Connector) ofMessage(id string) ([]note, error) {
 	return nil, nil
 }
 
-// LookUp implements rail.Connector. A payment that went out is accepted: what the bank decides comes in files. A payment
-// that is older than the folder is unknown.
+// LookUp implements rail.Connector. A payment that was sent is accepted: the bank's decision comes in files. A payment that is older than
+// the folder is unknown.
 func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	out := make([]rail.Outcome, len(list))
 	c.between()

@@ -59,7 +59,7 @@ type (
 		BICFI       string `xml:"BICFI,omitempty"`
 		ClrSysMmbId *member
 	}
-	// An element that may be left out has a pointer: an empty one is against the schema.
+	// Optional elements are pointers: an empty element would violate the schema.
 	paymentType struct {
 		Service string `xml:"LclInstrm>Prtry"`
 	}
@@ -71,7 +71,7 @@ type (
 	}
 )
 
-// The longest texts that the schema allows.
+// The greatest text lengths that the schema allows.
 const (
 	maxName       = 140
 	maxAccount    = 34
@@ -84,16 +84,16 @@ type message struct {
 	id   string // letters and digits
 	name string // of the file
 	text []byte
-	list []byte // what sent/ notes: a payment in each line
+	list []byte // the content of its list in sent/: one payment per line
 }
 
-// stamp is how names of files begin, so that they sort by time.
+// stamp returns the beginning of file names, by which they sort by time.
 func stamp(at time.Time) string { return at.UTC().Format(stampForm) }
 
 const stampForm = "20060102T150405Z"
 
-// compose makes the file of payments that can be sent. All of it follows from the payments and their submissions, so that the
-// same ones make the same file. Its time is that of the latest one.
+// compose returns the file of payments that can be sent. Its content follows from the payments and their submissions, so the same ones
+// produce the same file. Its time is that of the latest payment.
 func (c *Connector) compose(r *rail.Rail, list []rail.Payment) (message, error) {
 	digest := sha256.New()
 	var sum, latest int64
@@ -146,8 +146,8 @@ func agentOf(code string) agent {
 	return agent{ClrSysMmbId: &member{code}}
 }
 
-// safe returns a text of characters that every bank takes, at most so many: it takes marks off
-// letters and puts a dot for what else is not among them.
+// safe returns a text in characters that every bank accepts, at most the given number. It removes accents and replaces other characters by
+// dots.
 func safe(text string, most int) string {
 	var out strings.Builder
 	for _, c := range norm.NFKD.String(strings.Join(strings.Fields(text), " ")) {

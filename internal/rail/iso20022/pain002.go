@@ -35,8 +35,8 @@ type (
 	}
 )
 
-// statusReport reads what became of a message that we sent. A status of all its payments counts
-// for those that have none of their own.
+// statusReport reads the statuses of a message that we sent. The status of the whole message counts for payments that have none of their
+// own.
 func (d *reader) statusReport() error {
 	var group groupStatus
 	var infos []infoStatus
@@ -80,7 +80,7 @@ func (d *reader) statusReport() error {
 			references(&t.OrgnlEndToEndId, &t.AcctSvcrRef)
 			id := t.OrgnlEndToEndId
 			if id == "" {
-				id = t.OrgnlInstrId // which is the same in what we write
+				id = t.OrgnlInstrId // the same as the end-to-end id in the files that we send
 			}
 			if submissions[id] == 0 {
 				return fmt.Errorf("it tells of a payment %q, which was not in the message %s", id, group.OrgnlMsgId)
@@ -110,7 +110,7 @@ func (d *reader) decided(id string, submission int, status string, reasons []rea
 	why := ""
 	for _, r := range reasons {
 		if why == "" {
-			why = strings.TrimSpace(r.Cd + r.Prtry) // a choice
+			why = strings.TrimSpace(r.Cd + r.Prtry) // one of the two is set
 		}
 		texts = append(texts, r.AddtlInf...)
 	}

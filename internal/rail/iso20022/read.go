@@ -11,10 +11,10 @@ import (
 	"bursar/internal/rail"
 )
 
-// namespace is how those of ISO 20022 begin.
+// namespace is the beginning of the namespaces of ISO 20022.
 const namespace = "urn:iso:std:iso:20022:tech:xsd:"
 
-// read returns what a file tells. An error is why the file is not taken.
+// read returns the notices of a file. The error is why the file is refused.
 func (c *Connector) read(from io.Reader) ([]rail.Notice, error) {
 	d := &reader{Decoder: xml.NewDecoder(from), c: c, counts: map[string]int{}, sent: map[string][]note{}}
 	root, err := d.root()
@@ -54,8 +54,8 @@ type reader struct {
 	body    bool
 	msgID   string
 	notices []rail.Notice
-	counts  map[string]int    // how often a name of an entry came
-	sent    map[string][]note // messages that were looked for
+	counts  map[string]int    // how often a name of an entry occurred
+	sent    map[string][]note // messages that were already looked up
 }
 
 // root finds the first element. It refuses document types, which can name other files.
@@ -81,8 +81,7 @@ func (d *reader) root() (xml.StartElement, error) {
 	}
 }
 
-// inside calls fn with every element inside of the one that was just begun. fn reads it to its
-// end.
+// inside calls fn with every child of the element that has just begun. fn reads the child to its end.
 func (d *reader) inside(fn func(e xml.StartElement) error) error {
 	for {
 		token, err := d.Token()
@@ -117,7 +116,7 @@ func (d *reader) decode(e xml.StartElement, into any) error {
 	return nil
 }
 
-// skip leaves out an element.
+// skip skips an element.
 func (d *reader) skip() error {
 	if err := d.Skip(); err != nil {
 		return fmt.Errorf("it is damaged: %w", err)
@@ -125,7 +124,7 @@ func (d *reader) skip() error {
 	return nil
 }
 
-// end refuses whatever comes after the root.
+// end refuses anything after the root.
 func (d *reader) end() error {
 	for {
 		token, err := d.Token()
@@ -156,8 +155,7 @@ func (d *reader) header(e xml.StartElement) error {
 	return nil
 }
 
-// add adds a notice. Notices of one name, such as of two entries that do not differ at all, are
-// numbered.
+// add adds a notice. Notices with the same name, such as those of two identical entries, are numbered.
 func (d *reader) add(n rail.Notice) error {
 	name := n.MessageID + "\n" + n.EntryID
 	if d.counts[name]++; d.counts[name] > 1 {
@@ -176,7 +174,7 @@ func trim(texts ...*string) {
 	}
 }
 
-// references trims references, and empties those that are none.
+// references trims references, and empties those that mean none.
 func references(texts ...*string) {
 	for _, text := range texts {
 		if trim(text); isNone(*text) {
@@ -185,8 +183,7 @@ func references(texts ...*string) {
 	}
 }
 
-// isNone says whether a reference is empty, or what banks write where there is none: many payments
-// have it, so that none is known by it.
+// isNone reports whether a reference is empty, or a word that banks write instead of one. Many payments have it, so it identifies none.
 func isNone(reference string) bool {
 	word := strings.ToUpper(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -2,7 +2,7 @@ package railtest
 
 import "bursar/internal/rail"
 
-// afterNotPaid is a submission of a payment of which people have found that earlier ones were not paid.
+// afterNotPaid returns a submission of a payment of which people have determined that earlier ones were not paid.
 func (n *node) afterNotPaid(id string, number, notPaid int) rail.Payment {
 	p := n.submission(id, number)
 	p.NotPaid = notPaid

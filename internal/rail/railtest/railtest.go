@@ -1,4 +1,4 @@
-// Package railtest checks that a connector keeps the promises that package rail describes. Every connector runs it.
+// Package railtest checks that a connector keeps the guarantees that package rail describes. Every connector runs it.
 package railtest
 
 import (
@@ -13,19 +13,19 @@ import (
 	"bursar/internal/rail"
 )
 
-// Bank is what a connector reaches, as the suite sees it.
+// Bank is the other side of a connector, as the suite controls it.
 type Bank interface {
 	// Connect returns the connector of another node, with the rail that it serves.
 	Connect() (rail.Connector, *rail.Rail)
-	// Payment returns the first submission of a payment that the bank accepts and does not decide by itself.
+	// Payment returns the first submission of a payment that the bank accepts and leaves undecided.
 	Payment(endToEndID string) rail.Payment
 	// Received counts how often the bank has received a payment.
 	Received(endToEndID string) int
-	// Complete lets the bank report that a payment is completed: each submission that it has received and that it can tell apart.
+	// Complete makes the bank report that a payment is completed: each submission that it has received and can distinguish.
 	Complete(endToEndID string)
-	// Between lets fn run between the steps of each Submit and LookUp of a connector.
+	// Between runs fn between the steps of each Submit and LookUp of a connector.
 	Between(c rail.Connector, fn func())
-	// Now is the time of the connectors.
+	// Now returns the time of the connectors.
 	Now() time.Time
 }
 
@@ -72,7 +72,7 @@ func connect(t *testing.T, b Bank) *node {
 
 func (n *node) other() *node { return connect(n.T, n.bank) }
 
-// submission is a payment with a submission number.
+// submission returns a payment with a submission number.
 func (n *node) submission(id string, number int) rail.Payment {
 	p := n.bank.Payment(id)
 	p.Submission = number
@@ -133,7 +133,7 @@ func submitTwice(n *node) {
 	n.received("P2", 1)
 }
 
-// expired is a payment whose send window has ended.
+// expired returns a payment whose send window has ended.
 func expired(n *node, p rail.Payment) rail.Payment {
 	p.SendBefore = n.bank.Now().UnixMilli()
 	return p
@@ -196,7 +196,7 @@ func endedWhileWaiting(n *node) {
 	n.received("P1", 0)
 }
 
-// refusedNow submits again what Check would refuse now.
+// refusedNow submits again a sent payment that Check would refuse by then.
 func refusedNow(n *node) {
 	p := n.submission("P1", 1)
 	first := n.submit(p)[0]
@@ -254,7 +254,7 @@ func pauses(n *node) {
 	}
 }
 
-// killAt ends a call of another node at one of its steps, as if the node were killed there, and returns how many steps it reached.
+// killAt ends a call of another node at one of its steps, as if the node were killed there. It returns how many steps the call reached.
 func (n *node) killAt(step int, call func(killed *node)) (reached int) {
 	killed, ended := n.other(), make(chan struct{})
 	n.bank.Between(killed.Connector, func() {
@@ -332,7 +332,7 @@ func lookUpPauses(n *node) {
 	}
 }
 
-// lookUpCrashes ends a look-up at each of its steps. No one has its answer, so the submission may arrive until another look-up.
+// lookUpCrashes ends a look-up at each of its steps. Its answer is lost, so the submission may arrive until another look-up.
 func lookUpCrashes(n *node) {
 	for step := 1; ; step++ {
 		id := fmt.Sprintf("DEAD%d", step)
@@ -354,7 +354,7 @@ func lookUpCrashes(n *node) {
 	}
 }
 
-// races submits and looks up the same payments by several nodes at once.
+// races submits and looks up the same payments by several nodes concurrently.
 func races(n *node) {
 	const payments, nodes = 12, 3
 	var all sync.WaitGroup
@@ -392,7 +392,7 @@ func races(n *node) {
 	}
 }
 
-// hear returns what the bank reports, and the outcomes of payments in it, by their end-to-end ids.
+// hear returns the messages that the bank reports, and the outcomes of payments in them, by their end-to-end ids.
 func (n *node) hear() (messages []rail.Message, decided map[string][]rail.Outcome) {
 	n.Helper()
 	messages, err := n.Receive(n.Context())
@@ -433,12 +433,13 @@ func answers(n *node) {
 	}
 }
 
-// reordered lets the bank decide payments in another order than that in which they were sent, and takes the last of its messages first.
+// reordered makes the bank decide payments in another order than that in which they were sent, and processes the last of its messages
+// first.
 func reordered(n *node) {
 	n.submit(n.submission("P1", 1), n.submission("P2", 1))
 	n.submit(n.submission("P3", 1))
 	n.submit(n.afterNotPaid("P2", 2, 1))
-	n.submit(n.submission("P4", 1)) // the bank says nothing about it
+	n.submit(n.submission("P4", 1)) // the bank reports nothing about it
 	for _, id := range []string{"P3", "P2", "P1"} {
 		n.bank.Complete(id)
 	}

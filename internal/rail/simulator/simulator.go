@@ -1,12 +1,10 @@
-// Package simulator is a bank inside the program: the connector of the sandbox's rails, which
-// moves no money.
+// Package simulator is a bank inside the program: the connector of the sandbox's rails. It moves no money.
 //
-// What happens to a payment follows from the last four digits of the account number, which
-// docs/rails.md lists, and from what a test drives: Settle, Reject, Return. The table
-// simulated_payment is the bank's own record: what it has once taken it does not take again, and
-// what it has taken survives a restart. A payment that it has not completed is replaced by a later submission if people have found
-// that it was not paid; one that it has completed is a duplicate. A row with the state not_received is a tombstone: that submission and earlier ones are
-// no longer taken. Time is that of the store.
+// The result of a payment follows from the last four digits of the account number, which docs/rails.md lists. Tests can also call Settle,
+// Reject and Return. The table simulated_payment is the bank's own record. A payment in it is not accepted again, and survives a restart. A
+// payment that the simulator has not completed is replaced by a later submission if people have determined that it was not paid. One that
+// it has completed is a duplicate. A row with the state not_received is a tombstone: that submission and earlier ones are no longer
+// accepted. Time is that of the store.
 package simulator
 
 import (
@@ -19,7 +17,7 @@ import (
 	"bursar/internal/rail"
 )
 
-// Name is how the connector is called.
+// Name is the name of the connector.
 const Name = "simulator"
 
 // Simulator is the connector.
@@ -39,17 +37,16 @@ func (s *Simulator) Name() string { return Name }
 // Sandbox implements rail.Connector.
 func (s *Simulator) Sandbox() bool { return true }
 
-// Health implements rail.Connector. It is up as such: what is down is so in the sandbox of a
-// workspace, and Submit looks at that.
+// Health implements rail.Connector. It is always up: services are down only in the sandbox of a workspace, and Submit checks that.
 func (s *Simulator) Health(context.Context) (rail.Status, string) { return rail.Up, "" }
 
-// lost is the state of a payment to 9013 until it is looked up; from then on it was not received.
+// lost is the state of a payment to 9013 until it is looked up; after that the payment counts as not received.
 const lost rail.State = "lost"
 
-// returnsAfter is how long after it was taken a payment to 9014 comes back.
+// returnsAfter is how long after it was received a payment to 9014 is returned.
 const returnsAfter = 1000 // milliseconds
 
-// script is what the last four digits of an account number decide.
+// script is the behavior that the last four digits of an account number select.
 type script struct {
 	state      rail.State
 	code       string // of a rejection
@@ -69,7 +66,7 @@ var scripts = map[string]script{
 	"9014": {state: rail.Completed, returnCode: "MS03"},
 }
 
-// digits returns the last four of an account number if they decide something, else "".
+// digits returns the last four digits of an account number if they select a script, otherwise "".
 func digits(number string) string {
 	number = accountnumber.Compact(number)
 	if last := number[max(len(number)-4, 0):]; scripts[last].state != "" {
@@ -78,8 +75,8 @@ func digits(number string) string {
 	return ""
 }
 
-// Check implements rail.Connector. A number that decides something passes whatever the form of
-// its institution is, so that every outcome can be tried at every institution.
+// Check implements rail.Connector. A number that selects a script passes whatever the form of its institution is, so that every outcome can
+// be tried at every institution.
 func (s *Simulator) Check(_ *rail.Rail, p rail.Payment) error {
 	if rail.IsNumber(p.To.AccountNumber) && digits(p.To.AccountNumber) != "" {
 		return nil
@@ -95,12 +92,12 @@ type taken struct {
 	submission int
 }
 
-// before reports whether people have found that the submission was not paid, and the payment is a later one, or has no number.
+// before reports whether people have determined that the stored submission was not paid, and the payment is a later one, or has no number.
 func (t taken) before(p rail.Payment) bool {
 	return t.submission <= p.NotPaid && (p.Submission == 0 || t.submission < p.Submission)
 }
 
-// first is what was answered when the payment was sent.
+// first returns the answer that was given when the payment was sent.
 func (t taken) first() rail.State {
 	switch {
 	case t.digits == "9011" || t.digits == "9012":
@@ -126,10 +123,9 @@ func outcome(id string, state rail.State, code string, submission int) rail.Outc
 	return o
 }
 
-// Submit implements rail.Connector. A payment that the simulator knows is answered as it was the
-// first time, and changes nothing. Where the rail or the simulator is down in the sandbox of its
-// workspace, it is not taken: the outcome is unknown to the sender, as it would be with a real one, and a look-up answers that it
-// was not received.
+// Submit implements rail.Connector. A payment that the simulator knows gets the same answer as the first time, and changes nothing. If the
+// rail or the simulator is down in the sandbox of its workspace, it is not received. The outcome is unknown to the sender, as with a real
+// rail, and a look-up answers that it was not received.
 func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
 	s.between()
 	defer s.between()
@@ -148,7 +144,7 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 				continue
 			}
 			if p.Expired(time.UnixMilli(tx.Now())) {
-				continue // unless it was taken before
+				continue // unless it was received before
 			}
 			t := taken{digits: digits(p.To.AccountNumber), state: rail.Completed, submission: p.Submission}
 			var returnCode string
@@ -159,7 +155,7 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 				t, returnCode = taken{state: rail.Rejected, code: "AB08", submission: p.Submission}, ""
 			}
 			if t.state == lost && p.Submission > 1 {
-				t.state = rail.Completed // it is lost once
+				t.state = rail.Completed // it is lost only once
 			}
 			var tell, due any
 			if t.state == rail.Completed {
@@ -207,7 +203,7 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 	})
 }
 
-// LookUp implements rail.Connector. What it has answered of a payment that had timed out or was not received stays so.
+// LookUp implements rail.Connector. Its answer about a payment that had timed out or was not received does not change later.
 func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Payment) (out []rail.Outcome, err error) {
 	var timedOut []string
 	var missing []rail.Payment
@@ -237,7 +233,7 @@ func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Paymen
 	})
 }
 
-// lookUp returns what is known of payments, which of them had timed out, and which need a tombstone.
+// lookUp returns the outcomes of payments, which of them had timed out, and which need a tombstone.
 func lookUp(q db.Q, list []rail.Payment) (out []rail.Outcome, timedOut []string, missing []rail.Payment, err error) {
 	known, err := find(q, list, func(string) bool { return true })
 	for _, p := range list {
@@ -257,24 +253,22 @@ func lookUp(q db.Q, list []rail.Payment) (out []rail.Outcome, timedOut []string,
 	return out, timedOut, missing, err
 }
 
-// Settle completes a payment that waits to be driven. It says whether there was one.
+// Settle completes a payment that waits for a call. It reports whether there was one.
 func (s *Simulator) Settle(tx *db.Tx, endToEndID string) (bool, error) {
 	return decide(tx, endToEndID, rail.Completed, "")
 }
 
-// Reject refuses a payment that waits to be driven, for a reason of ISO 20022. It says whether
-// there was one.
+// Reject rejects a payment that waits for a call, for a reason of ISO 20022. It reports whether there was one.
 func (s *Simulator) Reject(tx *db.Tx, endToEndID, reason string) (bool, error) {
 	return decide(tx, endToEndID, rail.Rejected, reason)
 }
 
-// Return sends a completed payment back, for a reason of ISO 20022. It says whether there was
-// one that had not come back before.
+// Return returns a completed payment, for a reason of ISO 20022. It reports whether there was one that was not returned before.
 func (s *Simulator) Return(tx *db.Tx, endToEndID, reason string) (bool, error) {
 	return sendBack(tx, endToEndID, reason)
 }
 
-// write runs a change of the bank's side, which is no deed of anybody's here.
+// write changes the bank's side, which is no action of any caller.
 func write[T any](ctx context.Context, d *db.DB, fn func(tx *db.Tx) (T, error)) (T, error) {
 	return db.Write(ctx, d, db.Caller{Actor: audit.SystemActor("the simulator")}, func(tx *db.Tx) (T, audit.Event, error) {
 		out, err := fn(tx)

@@ -8,8 +8,8 @@ import (
 	"bursar/internal/rail"
 )
 
-// What the bank has yet to say about a payment: that it is decided and, if it is completed, taken
-// from our account; only the latter, because the answer has told the former; or that it came back.
+// Reports of the bank about a payment that are still due. Decided: it is decided and, if it is completed, debited from our account.
+// Settled: only the latter, because the answer contained the former. Returned: it was returned.
 const (
 	tellDecided  = "decided"
 	tellSettled  = "settled"
@@ -65,7 +65,7 @@ func insert(tx *db.Tx, rows [][]any) (map[string]bool, error) {
 	return inserted, nil
 }
 
-// find returns the payments of a list that are stored, of those that are wanted.
+// find returns the stored payments of a list that are wanted.
 func find(q db.Q, list []rail.Payment, wanted func(id string) bool) (map[string]taken, error) {
 	var ids []any
 	for _, p := range list {
@@ -88,7 +88,7 @@ func find(q db.Q, list []rail.Payment, wanted func(id string) bool) (map[string]
 	return known, nil
 }
 
-// bury writes tombstones, so that Submit does not take these submissions later. A payment that has arrived meanwhile gets none.
+// bury writes tombstones, so that Submit does not accept these submissions later. A payment that has arrived meanwhile gets none.
 func bury(tx *db.Tx, r *rail.Rail, missing []rail.Payment) error {
 	var rows [][]any
 	for _, p := range missing {
@@ -98,8 +98,8 @@ func bury(tx *db.Tx, r *rail.Rail, missing []rail.Payment) error {
 	return err
 }
 
-// drop makes tombstones of payments that are not completed and that people have found not to be paid, so that a later submission
-// takes their place.
+// drop makes tombstones of payments that are not completed and that people have determined not to be paid, so that a later submission
+// replaces them.
 func drop(tx *db.Tx, later []rail.Payment) error {
 	for _, p := range later {
 		if p.NotPaid == 0 {
@@ -113,7 +113,7 @@ func drop(tx *db.Tx, later []rail.Payment) error {
 	return nil
 }
 
-// lookedUp stores what look-ups have told about payments that had timed out.
+// lookedUp stores the answers of look-ups about payments that had timed out.
 func lookedUp(tx *db.Tx, ids []string) error {
 	for _, id := range ids {
 		if err := tx.Exec(`UPDATE simulated_payment SET state = 'completed', tell = 'settled', due_at = $2 WHERE end_to_end_id = $1 AND state = 'unknown'`, id, tx.Now()); err != nil {
@@ -132,15 +132,14 @@ func decide(tx *db.Tx, id string, state rail.State, code string) (bool, error) {
 		id, string(state), code, tx.Now()).Scan(new(string))
 }
 
-// sendBack returns a completed payment. If the bank has yet to say that it is completed, it says
-// so first.
+// sendBack returns a completed payment. If the bank has yet to report that it is completed, it reports that first.
 func sendBack(tx *db.Tx, id, code string) (bool, error) {
 	done, err := tx.Row(`UPDATE simulated_payment SET return_code = $2, tell = COALESCE(tell, 'returned'), due_at = COALESCE(due_at, $3)
 		WHERE end_to_end_id = $1 AND state = 'completed' AND return_code = '' RETURNING end_to_end_id`, id, code, tx.Now()).Scan(new(string))
 	return done, err
 }
 
-// noticesAtOnce is how many payments a message tells of.
+// noticesAtOnce bounds how many payments a message reports.
 const noticesAtOnce = 512
 
 // Receive implements rail.Connector.
@@ -161,12 +160,12 @@ func (s *Simulator) Receive(ctx context.Context) ([]rail.Message, error) {
 	return []rail.Message{{ID: Name, Notices: all}}, nil
 }
 
-// notices are what a row has to tell. They are named by the payment, not by the message, which
-// has more payments in it when it is asked for again.
+// notices returns the notices that are due for a row. They are named by the payment, not by the message, which contains more payments when
+// it is requested again.
 func notices(r db.Rows) []rail.Notice {
 	id, tell, state, amount, submission := r.Text(0), r.Text(1), rail.State(r.Text(2)), r.Int(5), int(r.Int(7))
 	entry := "/" + id
-	if submission > 1 { // an earlier one may have been told of
+	if submission > 1 { // an earlier one may have been reported
 		entry += fmt.Sprint("/", submission)
 	}
 	n := func(kind rail.NoticeKind, amount int64, o rail.Outcome) rail.Notice {
