@@ -1,9 +1,11 @@
-.PHONY: build run check test test-profile soak torture screenshots lint fuzz fmt bench
+.PHONY: build run check size test test-profile soak torture screenshots lint fuzz fmt bench
 
 build: ; CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o bursar ./cmd/bursar
 run: ; go run ./cmd/bursar serve
 # check is for every save: format, vet, and the tests without what takes longest (scripts/check names it).
 check: ; @scripts/check
+# size counts lines by room.
+size: ; @scripts/size
 # test runs everything, once. After an interruption it continues with what has not passed.
 test: ; @scripts/install-test-tools && scripts/test
 # test-profile runs everything and prints where the CPU time went; COLD=1 begins with an empty build cache. Linux, as root.
