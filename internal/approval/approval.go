@@ -171,7 +171,7 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	if err != nil {
 		return "", err
 	}
-	involved = append(involved, by.Behind...)
+	involved = append(involved, by.CoInitiators...)
 	for _, subject := range r.Takes {
 		earlier, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT involved FROM approval WHERE subject_id = $1 AND state = 'void'`, subject)
 		if err != nil {

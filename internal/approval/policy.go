@@ -44,7 +44,7 @@ func (s *Service) registerPolicies() {
 
 func policyKindOf(name string, pairs [2]access.Pair) Kind {
 	return Kind{
-		Name: name, Read: readOf(pairs[0]), Make: access.WSWrite, Pair: pairs[0], Also: pairs[1], Mail: mail.AChangeOfWhereMoneyGoes,
+		Name: name, Read: readOf(pairs[0]), Make: access.WSWrite, Pair: pairs[0], Also: pairs[1], Mail: mail.BankDetailsChange,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.ReceivingPolicyApproved, api.ApprovalRejected: audit.ReceivingPolicyRejected,
 			api.ApprovalWithdrawn: audit.ReceivingPolicyWithdrawn, api.ApprovalExpired: audit.ReceivingPolicyExpired,

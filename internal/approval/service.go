@@ -188,7 +188,7 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need func(
 		err = fault.Missing("approval")
 	}
 	if err != nil {
-		return found.Approval, held, fault.Instead(err, fault.ResourceNotFound, fault.Missing("approval"))
+		return found.Approval, held, fault.Replace(err, fault.ResourceNotFound, fault.Missing("approval"))
 	}
 	a, err = s.open(found)
 	return a, held, err
@@ -240,19 +240,19 @@ func (s *Service) mayDecide(q db.Q, a Approval, now int64) (list []string, err e
 	return list, err
 }
 
-// AskToLoosen requests approval of a looser change, if there is a person who could approve it, or was until recently. Otherwise the id is
+// RequestRelaxation requests approval of a looser change, if there is a person who could approve it, or was until recently. Otherwise the id is
 // "", and the caller makes the change immediately.
-func (s *Service) AskToLoosen(tx *db.Tx, by db.Caller, people access.SecondPerson, r Request) (id string, err error) {
+func (s *Service) RequestRelaxation(tx *db.Tx, by db.Caller, people access.SecondPerson, r Request) (id string, err error) {
 	if !people.Demanded() && !people.Available() {
 		return "", nil
 	}
 	return s.Make(tx, by, r)
 }
 
-// AskToRelease is AskToLoosen for changes that let stopped or stuck live money move. A machine client alone cannot do that: its secret may
+// AskToRelease is RequestRelaxation for changes that let stopped or stuck live money move. A machine client alone cannot do that: its secret may
 // be why it was stopped.
 func (s *Service) AskToRelease(tx *db.Tx, by db.Caller, people access.SecondPerson, r Request) (id string, err error) {
-	if id, err = s.AskToLoosen(tx, by, people, r); err != nil || id != "" {
+	if id, err = s.RequestRelaxation(tx, by, people, r); err != nil || id != "" {
 		return id, err
 	}
 	if by.Type == audit.Client {

@@ -20,16 +20,16 @@ var mailsTo = budget.Kind{Name: "mails about approvals, by account and workspace
 // tellBatch is how many approvals are read at a time.
 const tellBatch = 100
 
-// Tell mails those who may approve what waits for them, one mail for everything new in a workspace. It also mails requesters how their
+// Notify mails those who may approve what waits for them, one mail for everything new in a workspace. It also mails requesters how their
 // requests ended. It runs in the background, so that an import of thousands of methods sends a few mails.
-func (s *Service) Tell(ctx context.Context) error {
+func (s *Service) Notify(ctx context.Context) error {
 	for {
-		news, err := s.untold(ctx)
+		news, err := s.unnotified(ctx)
 		if err != nil || len(news) == 0 {
 			return err
 		}
 		_, err = db.Write(ctx, s.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-			var first []untold // of these, no other node was first
+			var first []unnotified // of these, no other node was first
 			for _, a := range news {
 				mine, err := tx.Row(`UPDATE approval SET told = state WHERE id = $1 AND state = $2 AND told <> state RETURNING id`, a.ID, a.State).Scan(new(string))
 				if err != nil {
@@ -47,18 +47,18 @@ func (s *Service) Tell(ctx context.Context) error {
 	}
 }
 
-// untold is an approval whose current state was not mailed yet.
-type untold struct {
+// unnotified is an approval whose current state was not mailed yet.
+type unnotified struct {
 	Approval
 	deciders []string // while it is pending
 }
 
-// untold finds the approvals to notify about, and the recipients. It leaves payloads sealed, which no mail shows: one that cannot be opened
+// unnotified finds the approvals to notify about, and the recipients. It leaves payloads sealed, which no mail shows: one that cannot be opened
 // must not delay mails about others.
-func (s *Service) untold(ctx context.Context) (news []untold, err error) {
+func (s *Service) unnotified(ctx context.Context) (news []unnotified, err error) {
 	err = s.db.Read(ctx, func(q db.Q) error {
 		rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.told <> a.state AND a.id > $1 ORDER BY a.id LIMIT $2`, "", tellBatch)
-		news = make([]untold, len(rows))
+		news = make([]unnotified, len(rows))
 		for i, r := range rows {
 			if err == nil {
 				err = json.Unmarshal([]byte(r.maker), &r.Maker)
@@ -73,7 +73,7 @@ func (s *Service) untold(ctx context.Context) (news []untold, err error) {
 	return news, err
 }
 
-func (s *Service) mailAll(tx *db.Tx, news []untold) error {
+func (s *Service) mailAll(tx *db.Tx, news []unnotified) error {
 	if !s.mail.Configured() {
 		return nil
 	}

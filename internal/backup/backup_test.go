@@ -93,7 +93,7 @@ func TestAMoveKeepsTheIndexesAndConstraints(t *testing.T) {
 	fill(t, from)
 	schema := func() (list []string) {
 		config := to.Config
-		config.Marked = true
+		config.AllowMarked = true
 		d, err := db.Open(t.Context(), config)
 		if err == nil {
 			err = errors.Join(d.Read(t.Context(), func(q db.Q) (err error) {
@@ -257,7 +257,7 @@ func TestAMoveThatWasInterruptedAtTheEndGoesOn(t *testing.T) {
 func mark(t *testing.T, s dbtest.Store, set func(b *db.Bulk) error) {
 	t.Helper()
 	config := s.Config
-	config.Marked = true
+	config.AllowMarked = true
 	d, err := db.Open(t.Context(), config)
 	if err == nil {
 		err = errors.Join(d.Exclusive(t.Context(), set), d.Close())
@@ -281,12 +281,12 @@ func TestAMoveWantsTheStoreForItself(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
 		}
-		config.Server, config.Alone = false, true
+		config.Server, config.Exclusive = false, true
 		if d, err = db.Open(t.Context(), config); err != nil {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		config.Server, config.Alone = true, false
+		config.Server, config.Exclusive = true, false
 		if _, err := db.Open(t.Context(), config); err == nil {
 			t.Error("a server started during a move")
 		}
@@ -313,7 +313,7 @@ const noStore, olderStore, sameStore = "no store", "older", "of this program"
 func schemaOf(t *testing.T, s dbtest.Store) string {
 	t.Helper()
 	config := s.Config
-	config.AsIs, config.Marked = true, true
+	config.NoMigrate, config.AllowMarked = true, true
 	d, err := db.Open(t.Context(), config)
 	switch {
 	case errors.Is(err, db.ErrNoStore):

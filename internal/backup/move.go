@@ -16,7 +16,7 @@ type Place struct {
 }
 
 func (p Place) open(ctx context.Context) (*db.DB, error) {
-	p.Config.Alone, p.Config.Marked = true, true
+	p.Config.Exclusive, p.Config.AllowMarked = true, true
 	d, err := db.Open(ctx, p.Config)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", p.Name, err)
@@ -28,7 +28,7 @@ func (p Place) open(ctx context.Context) (*db.DB, error) {
 // refused.
 func (p Place) openTarget(ctx context.Context) (*db.DB, error) {
 	asIs := p
-	asIs.Config.AsIs = true
+	asIs.Config.NoMigrate = true
 	d, err := asIs.open(ctx)
 	if errors.Is(err, db.ErrNoStore) {
 		return p.open(ctx)
@@ -39,7 +39,7 @@ func (p Place) openTarget(ctx context.Context) (*db.DB, error) {
 // Move makes an empty store the successor of another, which can no longer be used afterwards. The
 // package documentation describes what happens when it is interrupted.
 func Move(ctx context.Context, from, to Place, progress func(rows int64)) (list []TableDigest, err error) {
-	from.Config.AsIs = true // until it has been moved
+	from.Config.NoMigrate = true // until it has been moved
 	source, err := from.open(ctx)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Move(ctx context.Context, from, to Place, progress func(rows int64)) (list 
 		if mark.Name != "" && !again {
 			return fmt.Errorf("%w: %s is marked as %s (%s)", db.ErrMarked, from.Name, mark.Name, mark.Value)
 		}
-		to.Config.AsIs = again
+		to.Config.NoMigrate = again
 		if target, err = to.openTarget(ctx); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func send(s *db.Bulk, source *db.DB, t *db.Bulk, target *db.DB, progress func(ro
 func Compare(ctx context.Context, from, to Place, progress func(rows int64)) (list []Difference, err error) {
 	var all [2][]TableDigest
 	for i, p := range []Place{from, to} {
-		p.Config.Marked, p.Config.AsIs = true, true
+		p.Config.AllowMarked, p.Config.NoMigrate = true, true
 		d, err := db.Open(ctx, p.Config)
 		if err != nil {
 			return nil, fmt.Errorf("open %s: %w", p.Name, err)

@@ -49,7 +49,7 @@ func Restore(ctx context.Context, by db.Caller, from io.Reader, keys Keys, to Pl
 // Recovered does to a database that went back in time by other means what Restore does to a store. from
 // names those means.
 func Recovered(ctx context.Context, by db.Caller, at Place, from string) (done Restored, err error) {
-	at.Config.Alone = true
+	at.Config.Exclusive = true
 	d, err := db.Open(ctx, at.Config)
 	if err != nil {
 		return done, fmt.Errorf("open %s: %w", at.Name, err)

@@ -134,7 +134,7 @@ Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in.`,
 			args = cobra.ArbitraryArgs
 		}
 		if run := c.RunE; run != nil {
-			c.RunE = func(c *cobra.Command, given []string) error { return r.blame(run(c, given)) }
+			c.RunE = func(c *cobra.Command, given []string) error { return r.explainCredential(run(c, given)) }
 		}
 		// Cobra's own errors become usage errors too, so that all have the same form and exit with code 2.
 		c.Args = func(c *cobra.Command, given []string) error {

@@ -355,7 +355,7 @@ func importCounts(i *client.Import) string {
 // fetchRefused writes the refused lines to a file and prints the first of them. It does not overwrite the file of an earlier run, which may
 // have been corrected.
 func (r *remote) fetchRefused(ctx context.Context, s *session, i *client.Import, name string) error {
-	told := &refusalTeller{format: i.Format, say: func(text string) { _ = r.say("%s", text) }}
+	told := &refusalPrinter{format: i.Format, say: func(text string) { _ = r.say("%s", text) }}
 	fetch := func(w io.Writer) error { return s.Directory.RefusedLines(ctx, i.ID, io.MultiWriter(w, told)) }
 	var err error
 	if name == "" {
@@ -371,7 +371,7 @@ func (r *remote) fetchRefused(ctx context.Context, s *session, i *client.Import,
 	if err != nil {
 		return fmt.Errorf("fetch the refused lines: %w", err)
 	}
-	told.tell()
+	told.print()
 	return nil
 }
 
@@ -382,19 +382,19 @@ const (
 	maxTold = 64 << 10
 )
 
-// refusalTeller keeps the beginning of a file of refused lines, and prints the reasons in it.
-type refusalTeller struct {
+// refusalPrinter keeps the beginning of a file of refused lines, and prints the reasons in it.
+type refusalPrinter struct {
 	format string
 	text   bytes.Buffer
 	say    func(text string)
 }
 
-func (t *refusalTeller) Write(p []byte) (int, error) {
+func (t *refusalPrinter) Write(p []byte) (int, error) {
 	t.text.Write(p[:min(len(p), max(0, maxTold-t.text.Len()))])
 	return len(p), nil
 }
 
-func (t *refusalTeller) tell() {
+func (t *refusalPrinter) print() {
 	if t.format == entryfile.NDJSON {
 		lines := bufio.NewScanner(&t.text)
 		lines.Buffer(nil, maxTold)

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// patientReader reads from a source that may block for long, and returns when the context is done.
-type patientReader struct {
+// ctxReader reads from a source that may block for long, and returns when the context is done.
+type ctxReader struct {
 	ctx    context.Context
 	pieces chan piece
 	rest   []byte
@@ -18,8 +18,8 @@ type piece struct {
 	err  error
 }
 
-func newPatientReader(ctx context.Context, from io.Reader) *patientReader {
-	r := &patientReader{ctx: ctx, pieces: make(chan piece)}
+func newPatientReader(ctx context.Context, from io.Reader) *ctxReader {
+	r := &ctxReader{ctx: ctx, pieces: make(chan piece)}
 	go func() {
 		for {
 			buffer := make([]byte, 64<<10)
@@ -37,7 +37,7 @@ func newPatientReader(ctx context.Context, from io.Reader) *patientReader {
 	return r
 }
 
-func (r *patientReader) Read(p []byte) (int, error) {
+func (r *ctxReader) Read(p []byte) (int, error) {
 	for len(r.rest) == 0 {
 		if r.err != nil {
 			return 0, r.err
@@ -54,4 +54,4 @@ func (r *patientReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *patientReader) Close() error { return nil }
+func (r *ctxReader) Close() error { return nil }

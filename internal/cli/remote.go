@@ -117,8 +117,8 @@ func (r *remote) environment() profile.Credential {
 	return held
 }
 
-// blame names the variable whose credential the server does not accept. Signing in would not help, because the variable takes precedence.
-func (r *remote) blame(err error) error {
+// explainCredential names the variable whose credential the server does not accept. Signing in would not help, because the variable takes precedence.
+func (r *remote) explainCredential(err error) error {
 	if r.variable == "" || !client.IsUnauthorized(err) {
 		return err
 	}

@@ -21,8 +21,8 @@ type retrier struct {
 	told time.Time // when the last message was shown
 }
 
-// tell shows one message for all calls that are waiting.
-func (r *retrier) tell() {
+// print shows one message for all calls that are waiting.
+func (r *retrier) print() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); now.Sub(r.told) > r.wait/4 {
@@ -47,7 +47,7 @@ func (r *retrier) call(ctx context.Context, fn func() error) error {
 		if !client.IsRateLimited(err) {
 			if since.IsZero() {
 				since = time.Now()
-				r.tell()
+				r.print()
 			} else if time.Since(since) > r.wait {
 				return fmt.Errorf("the server has not answered for %s: %w", r.wait, err)
 			}

@@ -197,9 +197,9 @@ func (s Store) AuditKey(given string) string {
 // DB returns the configuration to open the store.
 func (s Store) DB() db.Config {
 	if s.DatabaseURL != "" {
-		return db.Config{URL: s.DatabaseURL, Alone: s.Alone}
+		return db.Config{URL: s.DatabaseURL, Exclusive: s.Alone}
 	}
-	return db.Config{Dir: s.Data, Alone: s.Alone}
+	return db.Config{Dir: s.Data, Exclusive: s.Alone}
 }
 
 // VaultFile returns the file of the vault key, which is beside a SQLite database unless

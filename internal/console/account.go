@@ -192,7 +192,7 @@ func (c *Console) addPasskey(v *visit) error {
 	if err != nil {
 		return v.answerError(err)
 	}
-	if err := v.tell(flash{Kind: "good", Text: "Passkey added."}); err != nil {
+	if err := v.setFlash(flash{Kind: "good", Text: "Passkey added."}); err != nil {
 		return err
 	}
 	return v.answer(200, map[string]string{"location": v.afterFactor()})

@@ -80,8 +80,8 @@ type secret struct {
 	Note  string
 }
 
-// tell shows a message on the next page.
-func (v *visit) tell(f flash) error {
+// setFlash shows a message on the next page.
+func (v *visit) setFlash(f flash) error {
 	text, err := web.Seal(v.console.config.Sealer, "flash "+v.Caller.ID, f, time.Minute)
 	if err != nil {
 		return err
@@ -92,14 +92,14 @@ func (v *visit) tell(f flash) error {
 
 // done shows a success message on another page.
 func (v *visit) done(text, path string) error {
-	if err := v.tell(flash{Kind: "good", Text: text}); err != nil {
+	if err := v.setFlash(flash{Kind: "good", Text: text}); err != nil {
 		return err
 	}
 	return v.redirect(path)
 }
 
-// told returns the message for this page. It is shown once.
-func (v *visit) told() *flash {
+// popFlash returns the message for this page. It is shown once.
+func (v *visit) popFlash() *flash {
 	text := v.cookie(flashCookie)
 	if text == "" || v.R.Header.Get("X-Fragment") != "" {
 		return nil

@@ -98,7 +98,7 @@ func (c *Console) bulk(v *visit) error {
 	f := v.sentBulk()
 	switch {
 	case !f.All && len(f.IDs) == 0, f.All && f.List == "" && v.field("list") != "": // or the filter is invalid, which must not select all
-		if err := v.tell(flash{Kind: "warn", Text: "Select at least one entry."}); err != nil {
+		if err := v.setFlash(flash{Kind: "warn", Text: "Select at least one entry."}); err != nil {
 			return err
 		}
 		return v.redirect(v.listPath())
@@ -171,7 +171,7 @@ func (v *visit) bulkDone(b api.Bulk, path string) error {
 	if b.Refused > 0 {
 		told.Kind = "warn"
 	}
-	if err := v.tell(told); err != nil {
+	if err := v.setFlash(told); err != nil {
 		return err
 	}
 	return v.redirect(path)

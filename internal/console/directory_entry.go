@@ -215,7 +215,7 @@ func (c *Console) retagEntry(v *visit) error {
 	}
 	_, err = v.updateEntry(e, api.EntryUpdate{Tags: names})
 	if p, _, ok := formProblems(err, "tags"); ok {
-		if err := v.tell(flash{Kind: "bad", Text: strings.TrimSpace("The tags were not changed. " + p.Text + p.Of("tags"))}); err != nil {
+		if err := v.setFlash(flash{Kind: "bad", Text: strings.TrimSpace("The tags were not changed. " + p.Text + p.Of("tags"))}); err != nil {
 			return err
 		}
 		return v.redirect(v.entryPath(e.ID))
@@ -235,7 +235,7 @@ func (c *Console) deleteEntry(v *visit) error {
 		return err
 	}
 	told := flash{Kind: "good", Text: e.Label + " was deleted. You can restore it within 30 days.", Undo: v.path("directory", e.ID, "restore")}
-	if err := v.tell(told); err != nil {
+	if err := v.setFlash(told); err != nil {
 		return err
 	}
 	return v.redirect(v.listPath())

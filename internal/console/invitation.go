@@ -44,7 +44,7 @@ func (v *visit) answeredBefore(err error) error {
 	if !gone(err) {
 		return err
 	}
-	if err := v.tell(flash{Kind: "warn", Text: "This invitation has been answered or withdrawn, or has expired."}); err != nil {
+	if err := v.setFlash(flash{Kind: "warn", Text: "This invitation has been answered or withdrawn, or has expired."}); err != nil {
 		return err
 	}
 	return v.redirect(invitationsPath)

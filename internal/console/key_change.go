@@ -64,7 +64,7 @@ func (p newKeyPage) end(v *visit) (at int64, ends bool) {
 
 // tellKey shows the secret of an API key, once.
 func (v *visit) tellKey(key api.NewAPIKey, text string) error {
-	if err := v.tell(flash{Kind: "good", Text: text, Secret: &secret{
+	if err := v.setFlash(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "Your new key", Value: key.APIKey, Note: "Copy it now. It won't be shown again.",
 	}}); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (c *Console) createAccount(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.done("Account opened. There is nothing in it yet.", v.path("accounts", made.Of.ID))
+	return v.done("Account opened. There is nothing in it yet.", v.path("accounts", made.Value.ID))
 }
 
 // statementFilter selects a part of an account's statement.

@@ -63,7 +63,7 @@ func (v *visit) showGrant(err error, fields ...string) error {
 // tellInvitation shows the link of an invitation, once.
 func (v *visit) tellInvitation(m api.MemberAdded) error {
 	note := "Send it to them yourself. It's shown only once, works once and expires in 7 days."
-	if err := v.tell(flash{
+	if err := v.setFlash(flash{
 		Kind: "good", Text: m.Email + " has been invited.",
 		Secret: &secret{Label: "Invitation link for " + m.Email, Value: m.InvitationURL, Note: note},
 	}); err != nil {
@@ -109,7 +109,7 @@ func (c *Console) removeMember(v *visit) error {
 		}
 		if known := knownTo(clients, id); len(known) > 0 {
 			text := nounFor(len(known), "a machine client, which keeps working until you rotate it.", "machine clients, which keep working until you rotate them.")
-			if err := v.tell(flash{Kind: "warn", Text: "Member removed." + stranded(removed.ApprovalsWaiting) + " They know the secret of " + text}); err != nil {
+			if err := v.setFlash(flash{Kind: "warn", Text: "Member removed." + stranded(removed.ApprovalsWaiting) + " They know the secret of " + text}); err != nil {
 				return err
 			}
 			return v.redirect(v.path("keys") + "#clients")

@@ -12,21 +12,21 @@ import (
 	"bursar/internal/fault"
 )
 
-// double is a possible duplicate of an entry, for display.
-type double struct {
+// duplicate is a possible duplicate of an entry, for display.
+type duplicate struct {
 	api.Duplicate
 	Because string // what both have in common, in words
 }
 
 // doubles are the possible duplicates of an entry. Entries that only share an account are separate, because a shared account is no reason
 // to merge them.
-type doubles struct{ Same, SharedAccount []double }
+type doubles struct{ Same, SharedAccount []duplicate }
 
 // doublesOf finds the possible duplicates of an entry.
 func (v *visit) doublesOf(e api.Entry) (found doubles, err error) {
 	list, err := read(v, v.console.Directory.Duplicates, directory.EntryInput{ID: e.ID})
 	for _, d := range list.Duplicates {
-		one := double{d, because(d.Reasons)}
+		one := duplicate{d, because(d.Reasons)}
 		if slices.Equal(d.Reasons, []string{"account"}) {
 			found.SharedAccount = append(found.SharedAccount, one)
 		} else {
@@ -227,7 +227,7 @@ func (c *Console) mergeEntries(v *visit) error {
 		return v.done("The merge needs approval from another person.", v.path("directory", e.ID))
 	}
 	told := flash{Kind: "good", Text: "Merged. You can undo it within 30 days.", Undo: v.path("directory", "merges", made.ID, "undo")}
-	if err := v.tell(told); err != nil {
+	if err := v.setFlash(told); err != nil {
 		return err
 	}
 	return v.redirect(v.path("directory", e.ID))
@@ -248,7 +248,7 @@ func (c *Console) undoMerge(v *visit) error {
 		if !ok {
 			return err
 		}
-		if err := v.tell(flash{Kind: "bad", Text: p.Text}); err != nil {
+		if err := v.setFlash(flash{Kind: "bad", Text: p.Text}); err != nil {
 			return err
 		}
 		return v.redirect(v.path("directory", m.TargetID))

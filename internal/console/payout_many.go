@@ -266,8 +266,8 @@ func (v *visit) rehearseMany(f *manyForm) error {
 		if err = f.spread(err, at); err != nil {
 			return err
 		}
-		f.Batch = made.Of
-		for i, result := range made.Of.Results {
+		f.Batch = made.Value
+		for i, result := range made.Value.Results {
 			line := &f.Review[at[i]]
 			line.Rail, line.ExpectedAt = v.railTitle(result.SettlementRail, f.Source().Mode), result.ExpectedAt
 			if result.Error != nil {
@@ -338,11 +338,11 @@ func (v *visit) sendMany(f manyForm) error {
 	switch {
 	case err != nil:
 		return err
-	case made.Of.ID == "":
+	case made.Value.ID == "":
 		return v.reviewMany(f, problems{}) // shows that all of them exist
 	}
-	text := "Asked for " + strconv.FormatInt(made.Of.Payouts, 10) + " " + nounFor(int(made.Of.Payouts), "payout", "payouts") + ". " + sentence(made.Of.ApprovalReason)
-	return v.done(text, v.path("payouts", "batches", made.Of.ID))
+	text := "Asked for " + strconv.FormatInt(made.Value.Payouts, 10) + " " + nounFor(int(made.Value.Payouts), "payout", "payouts") + ". " + sentence(made.Value.ApprovalReason)
+	return v.done(text, v.path("payouts", "batches", made.Value.ID))
 }
 
 // manyAgain shows the first page again with its problems.

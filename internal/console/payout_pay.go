@@ -166,10 +166,10 @@ func (c *Console) pay(v *visit) error {
 		if err != nil {
 			return v.payAgain(err, f)
 		}
-		if made.Found {
-			return v.done("A payout with this reference was there already: this one. Nothing is paid again.", v.path("payouts", made.Of.ID))
+		if made.Existing {
+			return v.done("A payout with this reference was there already: this one. Nothing is paid again.", v.path("payouts", made.Value.ID))
 		}
-		return v.done(askedText(made.Of), v.path("payouts", made.Of.ID))
+		return v.done(askedText(made.Value), v.path("payouts", made.Value.ID))
 	}
 	review, err := read(v, c.Payouts.Validate, in)
 	if err != nil {

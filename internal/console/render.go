@@ -224,7 +224,7 @@ func (v *visit) showStatus(status int, page, title string, p problems, data any)
 func (v *visit) view(page, title string, p problems, data any) view {
 	p.page = page
 	out := view{
-		Page: page, Title: title, Workspaces: v.workspaces, Workspace: v.workspace, Flash: v.told(), Problems: p,
+		Page: page, Title: title, Workspaces: v.workspaces, Workspace: v.workspace, Flash: v.popFlash(), Problems: p,
 		RequestID: v.RequestID, Data: data, Invitations: v.invitations, Waiting: v.waiting, held: v.held, zone: v.zone, now: time.UnixMilli(v.console.endpoints.DB.Now()),
 	}
 	if v.browser.Actor.ID != "" {

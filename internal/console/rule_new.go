@@ -158,7 +158,7 @@ func (c *Console) addRule(v *visit) error {
 	var made api.ApprovalRule
 	if err = wrong.Err(); err == nil {
 		one, failed := change(v, c.Rules.CreateRule, in)
-		made, err = one.Of, failed
+		made, err = one.Value, failed
 	}
 	if p, status, ok := formProblems(err, "mode", "each", "approvals", "role", "above_cents", "up_to_cents", "account_id", "rail", "client_id"); ok {
 		return v.showAgain(status, "rules_new", "Add a rule", p, f)
@@ -239,7 +239,7 @@ func (c *Console) setLimit(v *visit) error {
 	var made api.PayoutLimit
 	if err = wrong.Err(); err == nil {
 		one, failed := change(v, c.Rules.SetLimit, in)
-		made, err = one.Of, failed
+		made, err = one.Value, failed
 	}
 	if p, status, ok := formProblems(err, "mode", "per", "amount_cents", "count", "each", "account_id", "rail", "maker_id"); ok {
 		return v.showAgain(status, "rules_limit", "Set a limit", p, f)

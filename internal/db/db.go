@@ -38,11 +38,11 @@ type Config struct {
 	// node. Other processes, such as bursar admin, may use the folder beside a server.
 	Server bool
 
-	// Alone refuses a store that a server has open, and keeps servers away while it is open.
-	Alone bool
+	// Exclusive refuses a store that a server has open, and keeps servers away while it is open.
+	Exclusive bool
 
-	// Marked also opens a store that is incomplete or was moved.
-	Marked bool
+	// AllowMarked also opens a store that is incomplete or was moved.
+	AllowMarked bool
 
 	// Schema is the last migration to apply; empty means all of them.
 	Schema string
@@ -51,9 +51,9 @@ type Config struct {
 	// them.
 	Migrations fs.FS
 
-	// AsIs applies no migration, and refuses a store whose migrations are not exactly those that would
+	// NoMigrate applies no migration, and refuses a store whose migrations are not exactly those that would
 	// be applied.
-	AsIs bool
+	NoMigrate bool
 
 	Clock func() time.Time // defaults to time.Now
 
@@ -83,7 +83,7 @@ type DB struct {
 // Open opens the store and brings its schema up to date, unless Config.AsIs is set.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	d, err := open(ctx, c)
-	if err == nil && !c.Marked {
+	if err == nil && !c.AllowMarked {
 		err = d.refuseMarked(ctx)
 		if err != nil {
 			err = errors.Join(err, d.Close())
@@ -94,12 +94,12 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 
 func (c Config) use() engine.Use {
 	switch {
-	case c.Alone:
-		return engine.Alone
+	case c.Exclusive:
+		return engine.Exclusive
 	case c.Server:
 		return engine.Server
 	}
-	return engine.Beside
+	return engine.Shared
 }
 
 func open(ctx context.Context, c Config) (*DB, error) {
@@ -117,7 +117,7 @@ func open(ctx context.Context, c Config) (*DB, error) {
 	case c.ReadURL != "":
 		return nil, errors.New("a replica needs PostgreSQL: SQLite has none")
 	case c.Dir != "":
-		if _, err := os.Stat(filepath.Join(c.Dir, SQLiteFile)); c.AsIs && errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(c.Dir, SQLiteFile)); c.NoMigrate && errors.Is(err, fs.ErrNotExist) {
 			return nil, ErrNoStore // before the engine creates one
 		}
 		d.dialect = sqliteDialect()
@@ -143,7 +143,7 @@ func (d *DB) prepareSchema(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	if c.AsIs {
+	if c.NoMigrate {
 		return d.checkSchema(ctx, all)
 	}
 	err = d.engine.Migrate(ctx, all, d.Now())

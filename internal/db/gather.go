@@ -11,23 +11,23 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// Gather runs mutations that change the same row, such as payouts of one account, together. Those
+// Coalescer runs mutations that change the same row, such as payouts of one account, together. Those
 // that wait for the row share one transaction, in which the caller's function can change the row
 // once for all of them. Otherwise, on PostgreSQL, each would wait until the one before has released
 // the row, which is after its commit.
 //
 // The first mutation of a key runs at once, alone. Those that arrive meanwhile wait, and run
 // together when it is done. So a mutation waits only if it would have waited for the row anyway.
-type Gather[In, Out any] struct {
+type Coalescer[In, Out any] struct {
 	db  *DB
-	run func(tx *Tx, list []Ask[In]) ([]Result[Out], error)
+	run func(tx *Tx, list []Request[In]) ([]Result[Out], error)
 
 	mu      sync.Mutex
 	waiting map[string][]*gathered[In, Out] // by key; a key is present while a goroutine runs its mutations
 }
 
-// Ask is a mutation that a caller has requested.
-type Ask[In any] struct {
+// Request is a mutation that a caller has requested.
+type Request[In any] struct {
 	By Caller
 	In In
 }
@@ -40,11 +40,11 @@ type Result[Out any] struct {
 	Err   error
 }
 
-// NewGather returns a Gather. run carries out several mutations of one key in a transaction, in the
+// NewCoalescer returns a Gather. run carries out several mutations of one key in a transaction, in the
 // order given, and returns a result for each. Like the function of Write it may run more than once,
 // and must have no effects other than through tx.
-func NewGather[In, Out any](d *DB, run func(tx *Tx, list []Ask[In]) ([]Result[Out], error)) *Gather[In, Out] {
-	return &Gather[In, Out]{db: d, run: run, waiting: map[string][]*gathered[In, Out]{}}
+func NewCoalescer[In, Out any](d *DB, run func(tx *Tx, list []Request[In]) ([]Result[Out], error)) *Coalescer[In, Out] {
+	return &Coalescer[In, Out]{db: d, run: run, waiting: map[string][]*gathered[In, Out]{}}
 }
 
 const (
@@ -57,7 +57,7 @@ const (
 
 // gathered is a mutation in the queue.
 type gathered[In, Out any] struct {
-	Ask[In]
+	Request[In]
 	ctx   context.Context
 	done  chan struct{}
 	alone bool // it has to run alone: nothing of it has happened, or trials has the attempts that may have been committed
@@ -69,15 +69,15 @@ type gathered[In, Out any] struct {
 }
 
 // Waiting returns the number of mutations queued for a key. Tests use it.
-func (g *Gather[In, Out]) Waiting(key string) int {
+func (g *Coalescer[In, Out]) Waiting(key string) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.waiting[key])
 }
 
 // Write is the function Write for a mutation of the row that key identifies.
-func (g *Gather[In, Out]) Write(ctx context.Context, key string, by Caller, in In) (Out, error) {
-	m := &gathered[In, Out]{Ask: Ask[In]{by, in}, ctx: ctx, done: make(chan struct{})}
+func (g *Coalescer[In, Out]) Write(ctx context.Context, key string, by Caller, in In) (Out, error) {
+	m := &gathered[In, Out]{Request: Request[In]{by, in}, ctx: ctx, done: make(chan struct{})}
 	g.mu.Lock()
 	if queue, busy := g.waiting[key]; busy {
 		g.waiting[key] = append(queue, m)
@@ -101,9 +101,9 @@ func (g *Gather[In, Out]) Write(ctx context.Context, key string, by Caller, in I
 func (*gathered[In, Out]) none() (out Out) { return out }
 
 // writeAlone carries out a mutation in a transaction of its own.
-func (g *Gather[In, Out]) writeAlone(m *gathered[In, Out]) (Out, error) {
+func (g *Coalescer[In, Out]) writeAlone(m *gathered[In, Out]) (Out, error) {
 	return write(m.ctx, g.db, m.By, &m.trials, func(tx *Tx) (Out, audit.Event, error) {
-		results, err := g.run(tx, []Ask[In]{m.Ask})
+		results, err := g.run(tx, []Request[In]{m.Request})
 		if err != nil {
 			return m.none(), audit.Event{}, err
 		}
@@ -113,7 +113,7 @@ func (g *Gather[In, Out]) writeAlone(m *gathered[In, Out]) (Out, error) {
 
 // pass starts the mutations that wait for a key. Its caller has waited for its own mutation only,
 // and must not wait for theirs.
-func (g *Gather[In, Out]) pass(key string) {
+func (g *Coalescer[In, Out]) pass(key string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting[key]) == 0 {
@@ -136,7 +136,7 @@ func (g *Gather[In, Out]) pass(key string) {
 
 // next returns the mutations that run next. If there are none, it removes the key and
 // returns nil.
-func (g *Gather[In, Out]) next(key string) []*gathered[In, Out] {
+func (g *Coalescer[In, Out]) next(key string) []*gathered[In, Out] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.waiting[key]
@@ -153,14 +153,14 @@ func (g *Gather[In, Out]) next(key string) []*gathered[In, Out] {
 // refuses the transaction, nothing of it has happened. Then each mutation runs alone, so that only
 // the faulty ones fail. If the outcome is unknown, each mutation looks up its own. After any other
 // error they all get that error.
-func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
+func (g *Coalescer[In, Out]) writeTogether(list []*gathered[In, Out]) error {
 	ctx, cancel := context.WithTimeout(context.Background(), gatherTimeout) // the end of one caller must not end the others
 	defer cancel()
 	var bump bool
 	err := g.db.engine.Write(ctx, func(c engine.Conn) error {
 		bump = false
 		tx := &Tx{Q: Q{c}, db: g.db}
-		var asks []Ask[In]
+		var asks []Request[In]
 		var at []*gathered[In, Out]
 		for _, m := range list {
 			m.alone, m.out = false, m.none()
@@ -175,7 +175,7 @@ func (g *Gather[In, Out]) writeTogether(list []*gathered[In, Out]) error {
 					return m.err
 				}
 			}
-			asks, at = append(asks, m.Ask), append(at, m)
+			asks, at = append(asks, m.Request), append(at, m)
 		}
 		if len(asks) == 0 {
 			return nil

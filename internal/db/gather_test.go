@@ -18,7 +18,7 @@ import (
 // spender spends of a balance, which is a row. Its first transaction waits for open, so that all
 // others gather behind it.
 type spender struct {
-	*db.Gather[int64, int64]
+	*db.Coalescer[int64, int64]
 	open         chan struct{}
 	transactions atomic.Int64
 	largest      atomic.Int64
@@ -26,7 +26,7 @@ type spender struct {
 
 // spend takes amounts from the balance in the order given; those that do not fit are refused, and a
 // negative one is a mistake of the program. Each leaves a row.
-func (s *spender) spend(tx *db.Tx, list []db.Ask[int64]) ([]db.Result[int64], error) {
+func (s *spender) spend(tx *db.Tx, list []db.Request[int64]) ([]db.Result[int64], error) {
 	if s.transactions.Add(1) == 1 && s.open != nil {
 		<-s.open
 	}
@@ -64,7 +64,7 @@ func newSpender(t testing.TB, d *db.DB, balance int64) *spender {
 		t.Fatal(err)
 	}
 	s := &spender{open: make(chan struct{})}
-	s.Gather = db.NewGather(d, s.spend)
+	s.Coalescer = db.NewCoalescer(d, s.spend)
 	return s
 }
 
@@ -78,7 +78,7 @@ func (s *spender) together(t testing.TB, asks ...func() error) []error {
 	wait.Until(t, "the first runs", func() bool { return s.transactions.Load() == 1 })
 	for i := 1; i < len(asks); i++ {
 		start(i)
-		wait.Until(t, "it waits", func() bool { return s.Gather.Waiting("balance") == i })
+		wait.Until(t, "it waits", func() bool { return s.Coalescer.Waiting("balance") == i })
 	}
 	close(s.open)
 	all.Wait()

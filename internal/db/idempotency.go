@@ -46,9 +46,9 @@ type IdempotencyKey struct {
 // the current one.
 type AnswerSecrets func(ctx context.Context, id int64) (used int64, secret []byte, err error)
 
-// KeepAnswersWith sets the source of the secrets. Without it, answers are encrypted with
+// SetAnswerSecrets sets the source of the secrets. Without it, answers are encrypted with
 // the caller's key alone.
-func (d *DB) KeepAnswersWith(secrets AnswerSecrets) { d.answers = secrets }
+func (d *DB) SetAnswerSecrets(secrets AnswerSecrets) { d.answers = secrets }
 
 // Replay is an error that contains the answer to the first request with the same
 // idempotency key.

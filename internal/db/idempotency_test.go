@@ -28,7 +28,7 @@ func TestAKeptAnswerNeedsTheSecret(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		secret, current := map[int64][]byte{1: []byte("one"), 2: []byte("two")}, int64(1)
-		d.KeepAnswersWith(func(_ context.Context, id int64) (int64, []byte, error) {
+		d.SetAnswerSecrets(func(_ context.Context, id int64) (int64, []byte, error) {
 			if id == 0 {
 				id = current
 			}

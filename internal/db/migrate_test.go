@@ -153,7 +153,7 @@ func TestAStoreOfAnEarlierBuildIsRefused(t *testing.T) {
 		before := migrations(t, d)
 		for name, change := range map[string]func(c *db.Config){
 			"open":             func(*db.Config) {},
-			"as it is":         func(c *db.Config) { c.AsIs = true },
+			"as it is":         func(c *db.Config) { c.NoMigrate = true },
 			"the next version": func(c *db.Config) { *c = next(store) },
 		} {
 			config := store.Config

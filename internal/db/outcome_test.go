@@ -37,7 +37,7 @@ var mutations = map[string]func(d *db.DB) func(ctx context.Context, by db.Caller
 	},
 	"a gathered write": func(d *db.DB) func(context.Context, db.Caller, string) (int64, error) {
 		var attempts atomic.Int64
-		gather := db.NewGather(d, func(tx *db.Tx, list []db.Ask[string]) ([]db.Result[int64], error) {
+		gather := db.NewCoalescer(d, func(tx *db.Tx, list []db.Request[string]) ([]db.Result[int64], error) {
 			results := make([]db.Result[int64], len(list))
 			for i, one := range list {
 				n := attempts.Add(1)

@@ -20,9 +20,9 @@ import (
 type Caller struct {
 	audit.Actor
 	IdempotencyKey *IdempotencyKey
-	// Behind are other accounts that took part in the mutation, such as the sender of a file whose
+	// CoInitiators are other accounts that took part in the mutation, such as the sender of a file whose
 	// import the caller has started. They do not count as a second person either.
-	Behind []string
+	CoInitiators []string
 }
 
 // Write runs fn in a transaction and commits its changes together with the audit event (or

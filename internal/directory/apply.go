@@ -282,7 +282,7 @@ func (a *applier) mayTag(e entry, given []string) error {
 }
 
 func (a *applier) update(row *entryfile.Row, id string) (result, error) {
-	before, err := a.read(place{id: id, workspaceID: a.workspaceID})
+	before, err := a.read(entryRef{id: id, workspaceID: a.workspaceID})
 	if err != nil {
 		return result{}, err
 	}
@@ -378,7 +378,7 @@ func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, 
 	return requested, nil
 }
 
-func (a *applier) read(at place) (entry, error) {
+func (a *applier) read(at entryRef) (entry, error) {
 	if !a.dry {
 		return lock(a.tx, at)
 	}

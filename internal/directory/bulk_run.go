@@ -78,7 +78,7 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 	if a.bulk.Action == api.BulkRestore {
 		return a.bulkRestore(id, moment)
 	}
-	at := place{id: id, workspaceID: a.workspaceID, workspace: a.workspace}
+	at := entryRef{id: id, workspaceID: a.workspaceID, workspace: a.workspace}
 	e, err := read(a.tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 AND workspace_number = $2 AND deleted_at IS NULL RETURNING `+columns, at, a.workspace)
 	if err == nil && e.ID == "" {
 		if a.bulk.Undoes != "" {
@@ -198,7 +198,7 @@ func (a *applier) bulkRestore(id, moment string) (result, error) {
 			return result{}, err
 		}
 	}
-	e, event, err := a.service.bringBack(a.tx, a.by, place{id: id, workspaceID: a.workspaceID, workspace: a.workspace}, max(deletedAt-1, a.tx.Now()-keepDeleted.Milliseconds()))
+	e, event, err := a.service.bringBack(a.tx, a.by, entryRef{id: id, workspaceID: a.workspaceID, workspace: a.workspace}, max(deletedAt-1, a.tx.Now()-keepDeleted.Milliseconds()))
 	if err != nil || e.ID == "" {
 		return unchanged, err
 	}

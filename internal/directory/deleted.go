@@ -46,9 +46,9 @@ func (s *Service) Deleted(ctx context.Context, by db.Caller, in DeletedInput) (w
 
 // Delete hides an entry. It can be restored for 30 days.
 func (s *Service) Delete(ctx context.Context, by db.Caller, in EntryInput) (api.Deleted, error) {
-	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
+	at, _, err := s.authorize(ctx, by, in.ID, access.DirectoryDelete)
 	if err != nil {
-		return api.Deleted{}, asEntry(err)
+		return api.Deleted{}, entryNotFound(err)
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Deleted, audit.Event, error) {
 		e, err := lock(tx, at)
@@ -74,7 +74,7 @@ func (s *Service) remove(tx *db.Tx, by db.Caller, e entry, at int64) (audit.Even
 
 // bringBack restores an entry that was deleted after the cutoff; its id is empty if there is none. makePayable decides about its methods,
 // so every restoration must call bringBack.
-func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (entry, audit.Event, error) {
+func (s *Service) bringBack(tx *db.Tx, by db.Caller, at entryRef, cutoff int64) (entry, audit.Event, error) {
 	gets, err := tx.Row(`SELECT id FROM receiving_method WHERE entry_id = $1 AND status = 'pending' LIMIT 1`, stored(at.id)).Scan(new(string))
 	if err == nil {
 		err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, at.id, gets) // before any change: a bulk keeps changes made before a refusal
@@ -97,9 +97,9 @@ func (s *Service) bringBack(tx *db.Tx, by db.Caller, at place, cutoff int64) (en
 
 // Restore restores a deleted entry.
 func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api.Restored, error) {
-	at, _, err := s.may(ctx, by, in.ID, access.DirectoryDelete)
+	at, _, err := s.authorize(ctx, by, in.ID, access.DirectoryDelete)
 	if err != nil {
-		return api.Restored{}, asPart(err)
+		return api.Restored{}, partNotFound(err)
 	}
 	if err := s.vault.Ready(ctx, at.workspace); err != nil {
 		return api.Restored{}, err
@@ -109,13 +109,13 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 		e, event, err := s.bringBack(tx, by, at, tx.Now()-keepDeleted.Milliseconds())
 		if err == nil && e.ID == "" {
 			if e, err = find(tx.Q, at); err == nil {
-				err = fault.Instead(e.live(), fault.NotFound, fault.Missing("directory entry"))
+				err = fault.Replace(e.live(), fault.NotFound, fault.Missing("directory entry"))
 			}
 			return answer, audit.None("the entry is not deleted"), err
 		}
 		return answer, event, err
 	})
-	return restored, asTaken(err)
+	return restored, externalIDTaken(err)
 }
 
 // RestoreIn restores a deleted entry if it belongs to the workspace.
@@ -123,7 +123,7 @@ func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) 
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, err
 	}
-	var at place
+	var at entryRef
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		at, err = locate(q, in.ID)
 		return err

@@ -140,9 +140,9 @@ const accountsAtOnce = 10
 // Duplicates returns the entries that may be duplicates of one. Callers who may not read receiving methods do not learn which entries share
 // an account.
 func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (api.Duplicates, error) {
-	at, held, err := s.may(ctx, by, in.ID, access.DirectoryRead)
+	at, held, err := s.authorize(ctx, by, in.ID, access.DirectoryRead)
 	if err != nil {
-		return api.Duplicates{}, asPart(err)
+		return api.Duplicates{}, partNotFound(err)
 	}
 	var e entry
 	var sealed []storedMethod

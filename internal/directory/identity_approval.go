@@ -24,7 +24,7 @@ type identityRequest struct {
 
 func (s *Service) identityApprovals() approval.Kind {
 	return approval.Kind{
-		Name: identityKind, Read: access.DirectoryRead, Make: access.DirectoryWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
+		Name: identityKind, Read: access.DirectoryRead, Make: access.DirectoryWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.PayeeIdentityApproved, api.ApprovalRejected: audit.PayeeIdentityRejected,
 			api.ApprovalWithdrawn: audit.PayeeIdentityWithdrawn, api.ApprovalExpired: audit.PayeeIdentityExpired,
@@ -81,7 +81,7 @@ func (s *Service) replaceIdentity(tx *db.Tx, by db.Caller, e entry, earlier held
 	if err == nil {
 		err = s.endIdentity(tx, by, e, "it was changed again")
 	}
-	by.Behind = slices.Concat(by.Behind, involved)
+	by.CoInitiators = slices.Concat(by.CoInitiators, involved)
 	return by, err
 }
 

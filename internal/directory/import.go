@@ -201,7 +201,7 @@ func (s *Service) mayImport(ctx context.Context, by db.Caller, id string, need a
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, need)
 	}
-	return i, fault.Instead(err, fault.ResourceNotFound, fault.Missing("import"))
+	return i, fault.Replace(err, fault.ResourceNotFound, fault.Missing("import"))
 }
 
 // GetImport returns the state of an import.

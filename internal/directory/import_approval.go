@@ -46,7 +46,7 @@ func (c jobChange) called() string {
 
 func (s *Service) jobApprovals(name string, actions map[string]audit.Action) approval.Kind {
 	return approval.Kind{
-		Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
+		Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
 		Actions: actions, HasLines: true,
 		Lock:  func(*db.Tx, approval.Approval) error { return nil }, // lines are dropped under the lock of the approval
 		Apply: s.approveJob, Drop: s.dropJob, Show: showJob, Decided: s.decided,
@@ -68,7 +68,7 @@ func (s *Service) endJob(tx *db.Tx, id, claim, status, reason string) (importRow
 	if done.options.Bulk != nil {
 		c.Bulk, kind = done.options.Bulk.Action, BulkKind
 	}
-	by := db.Caller{Actor: done.actor, Behind: done.options.Behind} // regardless of who ends it
+	by := db.Caller{Actor: done.actor, CoInitiators: done.options.Behind} // regardless of who ends it
 	done.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: done.workspaceID, Workspace: done.workspace,
 		SubjectID: id, Version: 1, Payload: c})
 	return done, err

@@ -98,7 +98,7 @@ func (s *Service) DecisionTurn(ctx context.Context) (worked bool, err error) {
 		return d.approvalID != "", err
 	}
 	for done := false; !done && err == nil; {
-		begun, polite := time.Now(), s.polite()
+		begun, polite := time.Now(), s.yielding()
 		if done, err = s.decideLines(ctx, d, polite); polite && !done && err == nil {
 			select { // others have the writer for as long as the transaction took
 			case <-time.After(time.Since(begun)):
@@ -196,7 +196,7 @@ func (s *Service) decideLine(tx *db.Tx, d decision, l importLine) (event audit.E
 	if err != nil {
 		return event, err
 	}
-	e, err := lock(tx, place{id: l.entryID, workspaceID: d.workspaceID, workspace: d.workspace})
+	e, err := lock(tx, entryRef{id: l.entryID, workspaceID: d.workspaceID, workspace: d.workspace})
 	var gone *fault.Fault
 	if err != nil && !errors.As(err, &gone) {
 		return event, err

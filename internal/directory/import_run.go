@@ -90,14 +90,14 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 			<-ahead // the file is no longer read
 		}
 	}()
-	polite := s.polite()
+	polite := s.yielding()
 	b := nextRows(file, polite)
 	for transactions := 1; ; transactions++ {
 		if len(b.rows) == 0 {
 			return i, b.err
 		}
 		begun := time.Now()
-		polite = s.polite()
+		polite = s.yielding()
 		over := transactions == importTurn && b.err == nil
 		if b.err == nil && !over {
 			ahead = make(chan batch, 1)
@@ -135,8 +135,8 @@ func (i importRow) open(source io.Reader) (entryfile.Reader, error) {
 	return entryfile.Open(source, i.options.file(i.workspaceID))
 }
 
-// polite reports whether there was another write a moment ago.
-func (s *Service) polite() bool {
+// yielding reports whether there was another write a moment ago.
+func (s *Service) yielding() bool {
 	m := s.imports
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +198,7 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
 		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal reports each line
 	}
-	done, err := applyMany(ctx, db.Caller{Actor: i.actor, Behind: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, b, over) })
+	done, err := applyMany(ctx, db.Caller{Actor: i.actor, CoInitiators: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, b, over) })
 	s.imports.own.Add(1)
 	if err != nil {
 		return i, err

@@ -68,7 +68,7 @@ type party struct {
 }
 
 // lockParty locks an entry and reads what belongs to it. The vault must be ready.
-func (s *Service) lockParty(tx *db.Tx, at place) (p party, err error) {
+func (s *Service) lockParty(tx *db.Tx, at entryRef) (p party, err error) {
 	if p.entry, err = lockAny(tx, at); err != nil || p.ID == "" {
 		return p, err
 	}
@@ -86,7 +86,7 @@ func (s *Service) lockParty(tx *db.Tx, at place) (p party, err error) {
 
 // lockParties locks entries of one workspace in the order of their ids, so that two merges cannot wait for each other. It returns them in
 // the order given. Entries of other workspaces are not found.
-func (s *Service) lockParties(tx *db.Tx, at place, ids []string) ([]party, error) {
+func (s *Service) lockParties(tx *db.Tx, at entryRef, ids []string) ([]party, error) {
 	parties := make([]party, len(ids))
 	for _, id := range slices.Sorted(slices.Values(ids)) {
 		where, err := locate(tx.Q, id)
@@ -106,9 +106,9 @@ func (s *Service) lockParties(tx *db.Tx, at place, ids []string) ([]party, error
 // Merge merges entries into another. They stay readable under their ids and name the entry that they were merged into. Their tags, their
 // receiving methods and their rows in the audit log go to that entry. A merge can be undone for 30 days.
 func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.Merge, error) {
-	at, held, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
+	at, held, err := s.authorize(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {
-		return api.Merge{}, asPart(err)
+		return api.Merge{}, partNotFound(err)
 	}
 	if !held.Has(access.DirectoryRead) { // the response contains what the entries have
 		return api.Merge{}, fault.Denied(string(access.DirectoryRead), fault.Scope{WorkspaceID: at.workspaceID})
@@ -162,7 +162,7 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 		}
 		return answer, event, err
 	})
-	return merged, asTaken(err)
+	return merged, externalIDTaken(err)
 }
 
 // mergeAnswer returns the response to a merge, or to a rehearsal of one.
@@ -195,7 +195,7 @@ type mergePlan struct {
 func planMerge(target party, sources []party, fields map[string]string, held access.Set) (plan mergePlan, err error) {
 	for _, p := range append([]party{target}, sources...) {
 		if err := p.live(); err != nil {
-			return plan, fault.Instead(err, fault.NotFound, fault.Missing("directory entry "+p.ID))
+			return plan, fault.Replace(err, fault.NotFound, fault.Missing("directory entry "+p.ID))
 		}
 		if p.Type != target.Type {
 			return plan, fault.Invalid("sources", "must be of the type "+target.Type+", as the entry is: "+p.ID+" is of the type "+p.Type)
@@ -305,7 +305,7 @@ func (s *Service) merge(tx *db.Tx, by db.Caller, m api.Merge, target party, sour
 	if err := attach(tx, target.ID, plan.tags); err != nil {
 		return event, err
 	}
-	after, err := s.lockParty(tx, target.place())
+	after, err := s.lockParty(tx, target.ref())
 	if err != nil {
 		return event, err
 	}
@@ -375,5 +375,5 @@ func (s *Service) mayMerge(ctx context.Context, by db.Caller, id string, need ac
 	if err == nil {
 		workspace, err = s.authority.Enter(ctx, by.Actor, m.WorkspaceID, need)
 	}
-	return m, workspace, fault.Instead(err, fault.ResourceNotFound, fault.Missing("merge"))
+	return m, workspace, fault.Replace(err, fault.ResourceNotFound, fault.Missing("merge"))
 }

@@ -74,7 +74,7 @@ func (s *Service) applyHeldMerge(tx *db.Tx, a approval.Approval, r identityReque
 	}
 	parties, err := s.lockParties(tx, at, append([]string{a.AboutID}, r.Merge.Sources...))
 	if err != nil {
-		return nil, fault.Instead(err, fault.ResourceNotFound, changed)
+		return nil, fault.Replace(err, fault.ResourceNotFound, changed)
 	}
 	for i, p := range parties {
 		if !r.Merge.States[i].holds(p) {
@@ -86,7 +86,7 @@ func (s *Service) applyHeldMerge(tx *db.Tx, a approval.Approval, r identityReque
 	}
 	event, err := s.carryMergeOut(tx, a, r, parties[0], parties[1:])
 	for _, code := range []fault.Code{fault.NotFound, fault.ResourceNotFound, fault.EntryMerged, fault.MergeChanged, fault.MergeFinal, fault.TooMany} {
-		err = fault.Instead(err, code, changed)
+		err = fault.Replace(err, code, changed)
 	}
 	if db.IsUnique(err) {
 		err = changed // another entry has received the external_id of one of them since
@@ -101,7 +101,7 @@ func (s *Service) carryMergeOut(tx *db.Tx, a approval.Approval, r identityReques
 	by := db.Caller{Actor: audit.Actor{Type: audit.ActorType(a.Maker.Type), ID: a.Maker.ID, Name: a.Maker.Name, Email: a.Maker.Email,
 		IP: a.Maker.IP, KeyID: a.Maker.KeyID, SessionID: a.Maker.SessionID}}
 	if r.Change.Operation == undoMerge {
-		m, state, err := s.undoable(tx, r.Merge.ID, target.place())
+		m, state, err := s.undoable(tx, r.Merge.ID, target.ref())
 		if err == nil {
 			err = state.unchanged(target, sources)
 		}

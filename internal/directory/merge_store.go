@@ -56,8 +56,8 @@ func (s entryState) of(e entry) entry {
 	return e
 }
 
-func (e entry) place() place {
-	return place{id: e.ID, workspaceID: e.WorkspaceID, workspace: e.workspace}
+func (e entry) ref() entryRef {
+	return entryRef{id: e.ID, workspaceID: e.WorkspaceID, workspace: e.workspace}
 }
 
 func tagsOfEntry(q db.Q, entryID string) ([]api.Tag, error) {

@@ -31,7 +31,7 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 	if err != nil {
 		return api.Merge{}, err
 	}
-	at := place{id: m.TargetID, workspaceID: m.WorkspaceID, workspace: workspace}
+	at := entryRef{id: m.TargetID, workspaceID: m.WorkspaceID, workspace: workspace}
 	done, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Merge, audit.Event, error) {
 		m, state, err := s.undoable(tx, in.ID, at)
 		if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 		}
 		for _, p := range sources {
 			if err := notHeld(tx.Q, p.workspace, p.ExternalID, p.ID); err != nil {
-				return m, audit.Event{}, fault.Instead(err, fault.ExternalIDTaken, errHeldSince)
+				return m, audit.Event{}, fault.Replace(err, fault.ExternalIDTaken, errHeldSince)
 			}
 		}
 		m.UndoneAt = tx.Now()
@@ -88,7 +88,7 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 }
 
 // undoable locks a merge that can be undone, and opens its stored state. One that is undone already has no state.
-func (s *Service) undoable(tx *db.Tx, id string, at place) (m api.Merge, state mergeState, err error) {
+func (s *Service) undoable(tx *db.Tx, id string, at entryRef) (m api.Merge, state mergeState, err error) {
 	m, sealed, err := lockMerge(tx, id)
 	if err != nil || m.UndoneAt != 0 {
 		return m, state, err

@@ -18,10 +18,10 @@ const (
 )
 
 // mayReceive requires the permission to change the receiving methods of an entry. It returns all permissions of the caller.
-func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) (place, access.Set, error) {
-	at, held, err := s.may(ctx, by, entryID, access.ReceivingWrite)
+func (s *Service) mayReceive(ctx context.Context, by db.Caller, entryID string) (entryRef, access.Set, error) {
+	at, held, err := s.authorize(ctx, by, entryID, access.ReceivingWrite)
 	if err != nil {
-		return at, held, asPart(err)
+		return at, held, partNotFound(err)
 	}
 	return at, held, s.vault.Ready(ctx, at.workspace)
 }
@@ -36,10 +36,10 @@ func maskedFor(held access.Set, m api.ReceivingMethod) api.ReceivingMethod {
 
 // lockForMethods locks the entry whose methods are about to change: two transactions must not decide concurrently which method is the
 // default. It returns all of its methods.
-func (s *Service) lockForMethods(tx *db.Tx, at place) (entry, []api.ReceivingMethod, error) {
+func (s *Service) lockForMethods(tx *db.Tx, at entryRef) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, at)
 	if err != nil {
-		return e, nil, fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
+		return e, nil, fault.Replace(err, fault.NotFound, fault.Missing("directory entry"))
 	}
 	methods, err := s.lockedMethods(tx, e)
 	return e, methods, err
@@ -86,12 +86,12 @@ func (s *Service) ShowMethods(ctx context.Context, by db.Caller, in ShowInput) (
 }
 
 func (s *Service) methods(ctx context.Context, by db.Caller, entryID string, full func(api.ReceivingMethod) bool) ([]api.ReceivingMethod, error) {
-	at, _, err := s.may(ctx, by, entryID, access.ReceivingRead)
+	at, _, err := s.authorize(ctx, by, entryID, access.ReceivingRead)
 	if err != nil {
-		return nil, asPart(err)
+		return nil, partNotFound(err)
 	}
 	_, methods, err := s.shown(ctx, by, at, full, s.withApprovals, func(db.Q, entry) error { return nil })
-	return methods, fault.Instead(err, fault.NotFound, fault.Missing("directory entry"))
+	return methods, fault.Replace(err, fault.NotFound, fault.Missing("directory entry"))
 }
 
 // AddMethod adds a receiving method to an entry. The first one is the default.
@@ -140,7 +140,7 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 	})
 }
 
-func (s *Service) updateMethod(tx *db.Tx, by db.Caller, at place, in UpdateMethodInput) (api.ReceivingMethod, audit.Event, error) {
+func (s *Service) updateMethod(tx *db.Tx, by db.Caller, at entryRef, in UpdateMethodInput) (api.ReceivingMethod, audit.Event, error) {
 	e, methods, err := s.lockForMethods(tx, at)
 	if err != nil {
 		return api.ReceivingMethod{}, audit.Event{}, err

@@ -42,7 +42,7 @@ func (c methodChange) isOf(e entry) bool {
 
 func (s *Service) methodApprovals() approval.Kind {
 	return approval.Kind{
-		Name: methodKind, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.AChangeOfWhereMoneyGoes,
+		Name: methodKind, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
 		Actions: map[string]audit.Action{
 			api.ApprovalApproved: audit.ReceivingMethodApproved, api.ApprovalRejected: audit.ReceivingMethodRejected,
 			api.ApprovalWithdrawn: audit.ReceivingMethodWithdrawn, api.ApprovalExpired: audit.ReceivingMethodExpired,
@@ -62,7 +62,7 @@ func (s *Service) lockAbout(tx *db.Tx, a approval.Approval) (entry, error) {
 		return entry{}, err
 	}
 	e, err := lock(tx, at)
-	return e, fault.Instead(err, fault.NotFound, fault.New(fault.ApprovalChanged, "the entry was deleted since this was asked for"))
+	return e, fault.Replace(err, fault.NotFound, fault.New(fault.ApprovalChanged, "the entry was deleted since this was asked for"))
 }
 
 // applyMethod makes an approved method payable, or the default.

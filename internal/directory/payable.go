@@ -77,7 +77,7 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 	if err != nil {
 		return m, nil, err
 	}
-	by.Behind = append(before, by.Behind...)
+	by.CoInitiators = append(before, by.CoInitiators...)
 	m.ApprovalID, err = s.approvals.Make(tx, by, approval.Request{Kind: methodKind, WorkspaceID: e.WorkspaceID, Workspace: e.workspace,
 		SubjectID: m.ID, Version: version, AboutID: e.ID, Payload: c, Takes: takes})
 	noted.Add("approval", nil, api.ApprovalPending)
@@ -249,7 +249,7 @@ func (s *Service) Settle(ctx context.Context) error {
 }
 
 func (s *Service) settleOne(ctx context.Context, by db.Caller, methodID, entryID string) error {
-	var at place
+	var at entryRef
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		at, err = locate(q, entryID)
 		return err

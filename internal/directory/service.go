@@ -121,9 +121,9 @@ func (s *Service) Show(ctx context.Context, by db.Caller, in ShowInput) (api.Ent
 // show returns an entry. It masks the account numbers that are not requested in full. Before it returns one in full, it stores a row in the
 // audit log.
 func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(api.ReceivingMethod) bool) (api.Entry, error) {
-	at, held, err := s.may(ctx, by, id, access.DirectoryRead)
+	at, held, err := s.authorize(ctx, by, id, access.DirectoryRead)
 	if err != nil {
-		return api.Entry{}, asEntry(err)
+		return api.Entry{}, entryNotFound(err)
 	}
 	var answer api.Entry
 	methods := s.paid
@@ -151,7 +151,7 @@ func (s *Service) show(ctx context.Context, by db.Caller, id string, full func(a
 
 // shown reads an entry, other data that the caller requests, and methods, if any are requested. It masks the account numbers that are not
 // requested in full. Before it returns one in full, it stores a row in the audit log.
-func (s *Service) shown(ctx context.Context, by db.Caller, at place, full func(api.ReceivingMethod) bool,
+func (s *Service) shown(ctx context.Context, by db.Caller, at entryRef, full func(api.ReceivingMethod) bool,
 	methods func(db.Q, entry) ([]storedMethod, error), more func(db.Q, entry) error) (e entry, list []api.ReceivingMethod, err error) {
 	var sealed []storedMethod
 	var untold bool // a shown number is not in the audit log yet
@@ -191,16 +191,16 @@ func (s *Service) shown(ctx context.Context, by db.Caller, at place, full func(a
 
 var errNoEntry = fault.New(fault.NotFound, "directory entry not found")
 
-// asEntry hides whether an entry exists in a workspace that the caller is not in.
-func asEntry(err error) error { return fault.Instead(err, fault.ResourceNotFound, errNoEntry) }
+// entryNotFound hides whether an entry exists in a workspace that the caller is not in.
+func entryNotFound(err error) error { return fault.Replace(err, fault.ResourceNotFound, errNoEntry) }
 
-// asPart does the same for what belongs to an entry, with the code for that.
-func asPart(err error) error {
-	return fault.Instead(err, fault.ResourceNotFound, fault.Missing("directory entry"))
+// partNotFound does the same for what belongs to an entry, with the code for that.
+func partNotFound(err error) error {
+	return fault.Replace(err, fault.ResourceNotFound, fault.Missing("directory entry"))
 }
 
-// asTaken returns the fault for an external id that another entry has: nothing else about an entry is unique.
-func asTaken(err error) error {
+// externalIDTaken returns the fault for an external id that another entry has: nothing else about an entry is unique.
+func externalIDTaken(err error) error {
 	if db.IsUnique(err) {
 		return errTaken
 	}
@@ -209,9 +209,9 @@ func asTaken(err error) error {
 
 var errTaken = fault.New(fault.ExternalIDTaken, "another entry of the workspace has this external_id")
 
-// may requires a permission in the workspace of an entry. It returns where the entry is and all permissions of the caller there. It runs
+// authorize requires a permission in the workspace of an entry. It returns where the entry is and all permissions of the caller there. It runs
 // the same query for an entry that does not exist, so that the time does not reveal whether it does.
-func (s *Service) may(ctx context.Context, by db.Caller, entryID string, need access.Permission) (at place, held access.Set, err error) {
+func (s *Service) authorize(ctx context.Context, by db.Caller, entryID string, need access.Permission) (at entryRef, held access.Set, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		at, err = locate(q, entryID)
 		return err
@@ -288,15 +288,15 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err == nil {
 		s.common.Learn(e.WorkspaceID, common)
 	}
-	return created, asTaken(err)
+	return created, externalIDTaken(err)
 }
 
 // Update changes the given values and leaves the rest. A change of the identity of a payee may wait for approval: see splitIdentity. In
 // that case the response contains it, and the rest is changed.
 func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api.Created, error) {
-	at, held, err := s.may(ctx, by, in.ID, access.DirectoryWrite)
+	at, held, err := s.authorize(ctx, by, in.ID, access.DirectoryWrite)
 	if err != nil {
-		return api.Created{}, asEntry(err)
+		return api.Created{}, entryNotFound(err)
 	}
 	if err := s.vault.Ready(ctx, at.workspace); err != nil {
 		return api.Created{}, err
@@ -368,5 +368,5 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		}
 		return answer, event, nil
 	})
-	return updated, asTaken(err)
+	return updated, externalIDTaken(err)
 }

@@ -25,15 +25,15 @@ func propertyColumns(table string) string {
 // stored returns the query parameter for the id of an entry.
 func stored(id string) any { return db.PackID("entry", id) }
 
-// place identifies an entry and its workspace: the row itself has only the number of the workspace.
-type place struct {
+// entryRef identifies an entry and its workspace: the row itself has only the number of the workspace.
+type entryRef struct {
 	id, workspaceID string
 	workspace       int64 // its number
 }
 
 // read reads an entry by a query whose first parameter is its id; the entry's id is empty
 // if the query finds none.
-func read(q db.Q, sql string, at place, args ...any) (entry, error) {
+func read(q db.Q, sql string, at entryRef, args ...any) (entry, error) {
 	e := entry{Entry: api.Entry{WorkspaceID: at.workspaceID}}
 	var object string
 	var merged []byte
@@ -53,20 +53,20 @@ func read(q db.Q, sql string, at place, args ...any) (entry, error) {
 }
 
 // find reads an entry that is not deleted, but may have been merged into another; its id is empty if there is none.
-func find(q db.Q, at place) (entry, error) {
+func find(q db.Q, at entryRef) (entry, error) {
 	return read(q, `SELECT `+columns+` FROM directory_entry WHERE id = $1 AND (deleted_at IS NULL OR merged_into IS NOT NULL)`, at)
 }
 
 // locate returns where an entry is, deleted or not; the workspace is empty if there is none.
-func locate(q db.Q, id string) (place, error) {
-	at := place{id: id}
+func locate(q db.Q, id string) (entryRef, error) {
+	at := entryRef{id: id}
 	_, err := q.Row(`SELECT (SELECT id FROM workspace WHERE number = workspace_number), workspace_number FROM directory_entry WHERE id = $1`, stored(id)).
 		Scan(&at.workspaceID, &at.workspace)
 	return at, err
 }
 
 // lock reads an entry that can be changed and locks it until the end of the transaction.
-func lock(tx *db.Tx, at place) (entry, error) {
+func lock(tx *db.Tx, at entryRef) (entry, error) {
 	e, err := lockAny(tx, at)
 	if err == nil {
 		err = e.live()
@@ -75,7 +75,7 @@ func lock(tx *db.Tx, at place) (entry, error) {
 }
 
 // lockAny is lock for an entry that may be deleted or merged into another.
-func lockAny(tx *db.Tx, at place) (entry, error) {
+func lockAny(tx *db.Tx, at entryRef) (entry, error) {
 	return read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 RETURNING `+columns, at)
 }
 
@@ -235,7 +235,7 @@ func hide(tx *db.Tx, e entry, at int64) error {
 }
 
 // unhide restores an entry that was deleted after the cutoff; its id is empty if there is none.
-func unhide(tx *db.Tx, at place, cutoff int64) (entry, error) {
+func unhide(tx *db.Tx, at entryRef, cutoff int64) (entry, error) {
 	e, err := read(tx.Q, `UPDATE directory_entry SET deleted_at = NULL, updated_at = $3
 		WHERE id = $1 AND deleted_at IS NOT NULL AND deleted_at > $2 AND merged_into IS NULL RETURNING `+columns, at, cutoff, tx.Now())
 	if err != nil || e.ID == "" {

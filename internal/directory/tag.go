@@ -96,7 +96,7 @@ func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (works
 		return "", err
 	}
 	err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.TagsWrite)
-	return workspaceID, fault.Instead(err, fault.ResourceNotFound, fault.Missing("tag"))
+	return workspaceID, fault.Replace(err, fault.ResourceNotFound, fault.Missing("tag"))
 }
 
 // UpdateTag renames a tag or changes what it applies to.

@@ -129,16 +129,16 @@ type Fault struct {
 	Action, ResourceID string
 	// Passing means that the error is temporary, if the code alone does not show that.
 	Passing bool
-	// Outside means that the caller is not a member of the requested tenant, or that the
+	// NotMember means that the caller is not a member of the requested tenant, or that the
 	// resource does not exist. Only the operator can read the refusal.
-	Outside bool
+	NotMember bool
 }
 
-// MayPass reports whether the same request can succeed later. Temporary errors are failures of the
+// Temporary reports whether the same request can succeed later. Temporary errors are failures of the
 // server, rate limits, a key that is in use, and a login that is too old or lacks a second factor.
 // Others are insufficient money, a frozen account, a used-up limit, and a bank or a rail that is
 // unavailable.
-func (f *Fault) MayPass() bool {
+func (f *Fault) Temporary() bool {
 	switch f.Code {
 	case RateLimited, IdempotencyConflict, RecentLoginRequired, SecondFactorRequired,
 		InsufficientFunds, AccountFrozen, BankUnavailable, RailUnavailable, LimitExceeded:
@@ -166,18 +166,18 @@ func Missing(what string) *Fault { return New(ResourceNotFound, "%s not found", 
 // reveal which it is.
 func Foreign(what string, named Scope) *Fault {
 	f := Missing(what)
-	f.Scope, f.Outside = named, true
+	f.Scope, f.NotMember = named, true
 	return f
 }
 
-// Instead replaces a fault with a code by another fault, and returns other errors
+// Replace replaces a fault with a code by another fault, and returns other errors
 // unchanged. It drops the tenant that was looked up, because the caller may not have
 // named it.
-func Instead(err error, code Code, other *Fault) error {
+func Replace(err error, code Code, other *Fault) error {
 	var f *Fault
 	if errors.As(err, &f) && f.Code == code {
 		replaced := *other
-		replaced.Outside = f.Outside
+		replaced.NotMember = f.NotMember
 		return &replaced
 	}
 	return err

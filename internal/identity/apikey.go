@@ -185,7 +185,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 
 // tellOfKey notifies the caller of a new key of theirs.
 func (s *Service) tellOfKey(tx *db.Tx, by db.Caller, made api.NewAPIKey) error {
-	return s.config.Notices.Tell(tx, by, by.ID, by.Email, mail.KeyCreated, made.Name)
+	return s.config.Notices.Notify(tx, by, by.ID, by.Email, mail.KeyCreated, made.Name)
 }
 
 // lockKeys serializes changes of an account's keys. Call it before reading the clock, because it may have to wait.

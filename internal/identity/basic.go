@@ -12,8 +12,8 @@ import (
 	"bursar/internal/fault"
 )
 
-// passed is a machine client that authenticated with its id and secret. They are checked again whenever the epoch of the store changes.
-type passed struct {
+// cachedBasic is a machine client that authenticated with its id and secret. They are checked again whenever the epoch of the store changes.
+type cachedBasic struct {
 	actor audit.Actor
 	until int64    // when the API key ends that the secret depends on; 0 for never
 	from  []string // that key's networks
@@ -44,7 +44,7 @@ func (s *Service) AuthenticateEither(ctx context.Context, by db.Caller, authoriz
 		if err != nil {
 			return audit.Actor{}, err
 		}
-		fresh := &passed{actor: who.actor, until: who.until, from: who.from}
+		fresh := &cachedBasic{actor: who.actor, until: who.until, from: who.from}
 		fresh.actor.Epoch = epoch
 		if ok {
 			fresh.noted.Store(known.noted.Load())
@@ -57,7 +57,7 @@ func (s *Service) AuthenticateEither(ctx context.Context, by db.Caller, authoriz
 }
 
 // noteClient stores that a client is in use. A failure to do so does not refuse the request.
-func (s *Service) noteClient(ctx context.Context, known *passed) {
+func (s *Service) noteClient(ctx context.Context, known *cachedBasic) {
 	now, before := s.db.Now(), known.noted.Load()
 	if now < before+basicNote.Milliseconds() || !known.noted.CompareAndSwap(before, now) {
 		return

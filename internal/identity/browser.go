@@ -85,7 +85,7 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 			unknown, err = knowBrowser(tx, in.AccountID, begun.Browser)
 		}
 		if err == nil && unknown {
-			err = s.config.Notices.Tell(tx, by, in.AccountID, actor.Email, mail.NewBrowser, "")
+			err = s.config.Notices.Notify(tx, by, in.AccountID, actor.Email, mail.NewBrowser, "")
 		}
 		return new, sessionEvent(new, actor, "Signed in to the console "+in.Method.words()), err
 	})

@@ -247,7 +247,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	// The new secret lets the caller act as the client, so they must hold all of its permissions.
 	held, err := c.authority.Permissions(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
 	if err != nil {
-		return api.NewMachineClient{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("client"))
+		return api.NewMachineClient{}, fault.Replace(err, fault.ResourceNotFound, fault.Missing("client"))
 	}
 	if err := c.authority.RequireToGrant(ctx, by.Actor, in.WorkspaceID, held); err != nil {
 		return api.NewMachineClient{}, err

@@ -123,9 +123,9 @@ func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 
 // Poll returns the status of a device login. The first poll after approval starts the session and returns its token. No other poll does.
 func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.DeviceCodeStatus, error) {
-	c, err := s.seek(ctx, limit.Address(by.IP), in.Code)
+	c, err := s.lookupCode(ctx, limit.Address(by.IP), in.Code)
 	if err == nil {
-		err = s.mayHear(ctx, c, by.IP)
+		err = s.checkPollAddress(ctx, c, by.IP)
 	}
 	if err != nil {
 		return api.DeviceCodeStatus{}, err
@@ -156,8 +156,8 @@ func (c deviceCode) askedBy(ip string, verifier *string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(c.challenge)) == 1
 }
 
-// seek finds a code and counts failed guesses under guesser. It returns an empty code if there is none, or if it finished long ago.
-func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, error) {
+// lookupCode finds a code and counts failed guesses under guesser. It returns an empty code if there is none, or if it finished long ago.
+func (s *Service) lookupCode(ctx context.Context, guesser, typed string) (deviceCode, error) {
 	guess := unknownCodes.Of(guesser)
 	var c deviceCode
 	err := s.db.Read(ctx, func(q db.Q) error {
@@ -179,9 +179,9 @@ func (s *Service) seek(ctx context.Context, guesser, typed string) (deviceCode, 
 	return c, err
 }
 
-// mayHear decides whether an unauthenticated caller may learn the status of a code. Once the service's budget of wrong guesses is used up,
+// checkPollAddress decides whether an unauthenticated caller may learn the status of a code. Once the service's budget of wrong guesses is used up,
 // only the address that requested a code may poll it. So a refusal does not reveal whether a guess was right.
-func (s *Service) mayHear(ctx context.Context, c deviceCode, ip string) error {
+func (s *Service) checkPollAddress(ctx context.Context, c deviceCode, ip string) error {
 	if c.code != "" && c.ip == ip {
 		return nil
 	}
@@ -248,7 +248,7 @@ func (d DeviceLogin) Pending() bool { return d.Status == codePending }
 
 // Device returns a code to the person who is asked to approve it.
 func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (DeviceLogin, error) {
-	c, err := s.seek(ctx, by.ID, typed)
+	c, err := s.lookupCode(ctx, by.ID, typed)
 	if err == nil && c.code == "" {
 		err = errNoCode
 	}
@@ -289,7 +289,7 @@ func (c deviceCode) within(q db.Q, keyID string) error {
 }
 
 func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string, action audit.Action) (api.DeviceDecision, error) {
-	c, err := s.seek(ctx, by.ID, typed)
+	c, err := s.lookupCode(ctx, by.ID, typed)
 	if err == nil && c.code == "" {
 		err = errNoCode
 	}

@@ -30,8 +30,8 @@ func NewNotices(publicURL string, m *mail.Mailer, b *budget.Budgets) *Notices {
 	return &Notices{account: publicURL + "/account", mail: m, budgets: b}
 }
 
-// Tell notifies the owner of an account of an action in a transaction. A reached limit or a full mail queue is not an error.
-func (n *Notices) Tell(tx *db.Tx, by db.Caller, accountID, email string, what mail.Happening, name string) error {
+// Notify notifies the owner of an account of an action in a transaction. A reached limit or a full mail queue is not an error.
+func (n *Notices) Notify(tx *db.Tx, by db.Caller, accountID, email string, what mail.SecurityEvent, name string) error {
 	if n == nil || email == "" {
 		return nil
 	}

@@ -40,7 +40,7 @@ type Service struct {
 	cursors  *web.Cursors
 	verified cache.Cache[string, *verified]
 	browsers cache.Cache[string, *browser]
-	passed   cache.Cache[[sha256.Size]byte, *passed] // by the digest of the header
+	passed   cache.Cache[[sha256.Size]byte, *cachedBasic] // by the digest of the header
 	budgets  *budget.Budgets
 	failures *Failures
 	polls    *limit.Buckets // by device code
@@ -70,7 +70,7 @@ func New(d *db.DB, v *vault.Vault, cursors *web.Cursors, c Config) *Service {
 		cursors:  cursors,
 		verified: cache.New[string, *verified](maxCachedTokens),
 		browsers: cache.New[string, *browser](maxCachedTokens),
-		passed:   cache.New[[sha256.Size]byte, *passed](maxCachedTokens),
+		passed:   cache.New[[sha256.Size]byte, *cachedBasic](maxCachedTokens),
 	}
 	if !c.LimitsOff {
 		s.budgets = budget.New(d)

@@ -66,8 +66,8 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 }
 
 // Create opens an empty account.
-func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Made[api.Account], error) {
-	var none web.Made[api.Account]
+func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Created[api.Account], error) {
+	var none web.Created[api.Account]
 	workspaceID, err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AccountsWrite)
@@ -92,12 +92,12 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web
 	if err := cmp.Or(v.Err(), access.RequireMode(by.Actor, workspaceID, mode)); err != nil {
 		return none, err
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Account], audit.Event, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Created[api.Account], audit.Event, error) {
 		if err := roomForAccount(tx, workspaceID); err != nil {
 			return none, audit.Event{}, err
 		}
 		a, err := NewAccount(tx, workspaceID, in.Name, currency, mode)
-		return web.Made[api.Account]{Of: wire(a)}, Created(a), err
+		return web.Created[api.Account]{Value: wire(a)}, Created(a), err
 	})
 }
 
@@ -144,7 +144,7 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need acces
 	if err == nil && !by.Scope.InMode(a.Mode) {
 		err = fault.Missing("account")
 	}
-	return a, fault.Instead(err, fault.ResourceNotFound, fault.Missing("account"))
+	return a, fault.Replace(err, fault.ResourceNotFound, fault.Missing("account"))
 }
 
 // Get returns an account.
@@ -268,8 +268,8 @@ func changed(before, after Account) audit.Event {
 // Transfer moves money between two accounts of a workspace. The permission to create payouts is not enough, because the rules of the other
 // account then apply to the money. So the caller must also be allowed to change accounts. The rules of the other account must be at least
 // as strict.
-func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) (web.Made[api.Transfer], error) {
-	var none web.Made[api.Transfer]
+func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) (web.Created[api.Transfer], error) {
+	var none web.Created[api.Transfer]
 	source, err := s.enter(ctx, by, in.SourceAccountID, access.AccountsWrite)
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, source.WorkspaceID, access.PayoutsCreate)
@@ -290,7 +290,7 @@ func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) 
 	if in.Description != nil {
 		description = *in.Description
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Transfer], audit.Event, error) {
+	return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Created[api.Transfer], audit.Event, error) {
 		t := api.Transfer{
 			ID: tx.NewID("trf"), WorkspaceID: source.WorkspaceID, SourceAccountID: source.ID, DestinationAccountID: destination.ID,
 			Amount: in.Amount, Currency: source.Currency, Description: description, CreatedAt: tx.Now(),
@@ -320,7 +320,7 @@ func (s *Service) Transfer(ctx context.Context, by db.Caller, in TransferInput) 
 			return none, event, err
 		}
 		t.TransactionID = ids[0]
-		return web.Made[api.Transfer]{Of: t}, event, nil
+		return web.Created[api.Transfer]{Value: t}, event, nil
 	})
 }
 

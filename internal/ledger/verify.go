@@ -96,7 +96,7 @@ func (v *verification) add(some []Mismatch) {
 	v.report.Mismatches = append(v.report.Mismatches, some...)
 }
 
-func (v *verification) told(rows int) error {
+func (v *verification) advance(rows int) error {
 	v.done += int64(rows)
 	v.progress(min(v.done, v.total), v.total)
 	if len(v.report.Mismatches) >= maxMismatches {
@@ -145,7 +145,7 @@ func (v *verification) accounts() error {
 				}
 				v.report.Postings += int64(rows)
 				v.add(some)
-				if err := v.told(rows); err != nil {
+				if err := v.advance(rows); err != nil {
 					return err
 				}
 				more = rows == verifyChunk
@@ -176,7 +176,7 @@ func (v *verification) transactions() error {
 		v.report.Transactions += int64(c.read)
 		before.add(i, c.earlier)
 		v.add(c.found)
-		if err := v.told(c.postings); err != nil {
+		if err := v.advance(c.postings); err != nil {
 			return err
 		}
 		if c.read < verifyChunk {
@@ -202,7 +202,7 @@ func (v *verification) payouts() error {
 		}
 		v.report.Payouts += int64(read)
 		v.add(some)
-		if err := v.told(0); err != nil || read < verifyChunk {
+		if err := v.advance(0); err != nil || read < verifyChunk {
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ type ApprovalNoun struct{ One, Many, Advice string }
 
 // The nouns of approvals. ARequest is for several kinds in one mail.
 var (
-	AChangeOfWhereMoneyGoes = ApprovalNoun{"change of where money goes", "changes of where money goes",
+	BankDetailsChange = ApprovalNoun{"change of where money goes", "changes of where money goes",
 		"Before you approve, ask the payee by a phone number that you have known for long, never by one that came with the change."}
 	APayout           = ApprovalNoun{"payout", "payouts", "Before you approve, compare the amount and the payee with what it is for."}
 	APayoutResolution = ApprovalNoun{"finding whether a payout was paid", "findings whether payouts were paid",
@@ -17,7 +17,7 @@ var (
 		"Before you approve, ask whoever wants it why payouts should be guarded less."}
 	AHeldPayout = ApprovalNoun{"held payout", "held payouts", "Before you approve, compare the payout with the limit or rule that holds it."}
 	AGrant      = ApprovalNoun{"grant of a role", "grants of roles", "Before you approve, ask whoever wants it why this person should decide."}
-	ARequest    = ApprovalNoun{"request", "requests", AChangeOfWhereMoneyGoes.Advice}
+	ARequest    = ApprovalNoun{"request", "requests", BankDetailsChange.Advice}
 )
 
 // ApprovalsWait is the mail to an approver about pending approvals. It contains no payee

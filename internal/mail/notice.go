@@ -2,25 +2,25 @@ package mail
 
 import "time"
 
-// Happening is a security event of an account, of which its owner is notified. The text
+// SecurityEvent is a security event of an account, of which its owner is notified. The text
 // is the subject of the mail.
-type Happening string
+type SecurityEvent string
 
 const (
-	PasskeyAdded    Happening = "A passkey was added to your Bursar account"
-	PasskeyRemoved  Happening = "A passkey was removed from your Bursar account"
-	PasswordChanged Happening = "The password of your Bursar account was changed"
-	TOTPEnabled     Happening = "Two-step sign-in was turned on for your Bursar account"
-	TOTPDisabled    Happening = "Two-step sign-in was turned off for your Bursar account"
-	KeyCreated      Happening = "An API key was made for your Bursar account"
-	NewBrowser      Happening = "Your Bursar account was signed in to from a new browser"
+	PasskeyAdded    SecurityEvent = "A passkey was added to your Bursar account"
+	PasskeyRemoved  SecurityEvent = "A passkey was removed from your Bursar account"
+	PasswordChanged SecurityEvent = "The password of your Bursar account was changed"
+	TOTPEnabled     SecurityEvent = "Two-step sign-in was turned on for your Bursar account"
+	TOTPDisabled    SecurityEvent = "Two-step sign-in was turned off for your Bursar account"
+	KeyCreated      SecurityEvent = "An API key was made for your Bursar account"
+	NewBrowser      SecurityEvent = "Your Bursar account was signed in to from a new browser"
 )
 
 // Notice is the mail that notifies a person of an event of their account. The person who
 // caused it chose Name and Browser freely; an empty one is left out.
 type Notice struct {
 	To      string
-	What    Happening
+	What    SecurityEvent
 	Name    string // of the passkey or key
 	At      time.Time
 	IP      string

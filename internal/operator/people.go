@@ -112,9 +112,9 @@ func count(q db.Q, with access.Permission) (n int, err error) {
 	return n, err
 }
 
-// told returns the addresses that are notified of an operator's action on an approver of a workspace: those of its approvers and of the
+// recipients returns the addresses that are notified of an operator's action on an approver of a workspace: those of its approvers and of the
 // owners of its organization.
-func told(q db.Q, workspaceID string) (list []string, name string, err error) {
+func recipients(q db.Q, workspaceID string) (list []string, name string, err error) {
 	var organizationID string
 	if _, err = q.Row(`SELECT name, organization_id FROM workspace WHERE id = $1`, workspaceID).Scan(&name, &organizationID); err != nil {
 		return nil, "", err
@@ -141,12 +141,12 @@ func told(q db.Q, workspaceID string) (list []string, name string, err error) {
 	return list, name, err
 }
 
-// tell mails the approvers and owners of a workspace. A full mail queue is not an error.
-func (s *Service) tell(tx *db.Tx, workspaceID string, m mail.OperatorChange) error {
+// notify mails the approvers and owners of a workspace. A full mail queue is not an error.
+func (s *Service) notify(tx *db.Tx, workspaceID string, m mail.OperatorChange) error {
 	if !s.mail.Configured() {
 		return nil
 	}
-	list, name, err := told(tx.Q, workspaceID)
+	list, name, err := recipients(tx.Q, workspaceID)
 	m.Workspace = name
 	for _, email := range list {
 		if m.To = email; err == nil {

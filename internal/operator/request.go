@@ -360,7 +360,7 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 	})
 	for _, id := range workspaces {
 		if err == nil {
-			err = s.tell(tx, id, mail.OperatorChange{Person: who.Email})
+			err = s.notify(tx, id, mail.OperatorChange{Person: who.Email})
 		}
 	}
 	return []audit.Event{event}, err

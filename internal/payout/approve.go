@@ -109,7 +109,7 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 	if len(list) == 0 {
 		return nil, "", fault.New(fault.ApprovalChanged, "the payout is no longer waiting")
 	}
-	refused, err := s.take(tx, source, list)
+	refused, err := s.reserve(tx, source, list)
 	if err != nil {
 		return nil, "", err
 	}
@@ -162,7 +162,7 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 	if d.MethodID != "" {
 		payee, err := s.directory.Payee(tx.Q, d.workspace, d.MethodID)
 		if err != nil {
-			return fault.Instead(err, fault.ResourceNotFound, fault.New(fault.MethodNotPayable, "the receiving method was removed"))
+			return fault.Replace(err, fault.ResourceNotFound, fault.New(fault.MethodNotPayable, "the receiving method was removed"))
 		}
 		number, err := s.directory.Number(payee)
 		if err != nil {
@@ -279,7 +279,7 @@ func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api
 
 // waiting finds a payout that waits for an approval.
 func (s *Service) waiting(ctx context.Context, by db.Caller, id, step string) (Payout, error) {
-	p, _, err := s.may(ctx, by, id, access.PayoutsApprove)
+	p, _, err := s.authorize(ctx, by, id, access.PayoutsApprove)
 	if err == nil && p.Status != Initiated {
 		err = wrongState(p, step)
 	}

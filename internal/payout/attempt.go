@@ -138,8 +138,8 @@ func (c *change) become(p *Payout, status string) {
 	}
 }
 
-// tell adds an audit row about a payout that has its new state already.
-func (c *change) tell(action audit.Action, p *Payout, before, format string, args ...any) {
+// addEvent adds an audit row about a payout that has its new state already.
+func (c *change) addEvent(action audit.Action, p *Payout, before, format string, args ...any) {
 	event := audit.Event{Action: action, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: fmt.Sprintf(format, args...)}
 	event.Changes.Add("status", before, p.Status)
 	c.events = append(c.events, event)
@@ -203,19 +203,19 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		a.state, a.submission = rail.NotReceived, max(a.submission, about)
 		c.become(p, Pending)
 		p.SendAt = c.rails.next(p)
-		c.known(p)
-		c.tell(audit.PayoutNotReceived, p, Processing, "%s has not received attempt %d of the payout: it will be submitted again", p.Rail, a.number)
+		c.clearAttention(p)
+		c.addEvent(audit.PayoutNotReceived, p, Processing, "%s has not received attempt %d of the payout: it will be submitted again", p.Rail, a.number)
 	case o.State == rail.Accepted && about < a.submission:
 		c.undecided(a, fmt.Sprintf("%s has received submission %d of attempt %d, but a later submission was sent, too", p.Rail, about, a.number))
 	case o.State == rail.Accepted:
 		a.state, a.askAt = rail.Accepted, c.askAgain(a)
 		if !c.overdue(a, "it has received the payment") && !p.recovered() {
-			c.known(p)
+			c.clearAttention(p)
 		}
 	default:
 		a.state, a.askAt = rail.Unknown, c.askAgain(a)
 		if first {
-			c.tell(audit.PayoutUnknown, p, Processing, "The outcome of attempt %d of the payout is unknown: %s is asked", a.number, p.Rail)
+			c.addEvent(audit.PayoutUnknown, p, Processing, "The outcome of attempt %d of the payout is unknown: %s is asked", a.number, p.Rail)
 			c.events[len(c.events)-1].Changes.Add("attempt", string(sending), string(rail.Unknown))
 		}
 		c.overdue(a, "it may have received the payment")
@@ -231,7 +231,7 @@ func (c *change) overdue(a *attempt, what string) bool {
 	if p.Attention == "" {
 		c.touch(p)
 		p.Attention, p.UpdatedAt = OutcomeUnknown, c.now
-		c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has not answered in time; %s", p.Rail, what)
+		c.addEvent(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has not answered in time; %s", p.Rail, what)
 	}
 	return true
 }
@@ -260,12 +260,12 @@ func (c *change) completed(a *attempt) {
 	c.attempts[a.id] = a
 	a.state, a.answeredAt = rail.Completed, c.now
 	c.become(p, Completed)
-	c.known(p)
+	c.clearAttention(p)
 	p.FailureCode, p.FailureReason, p.FailureText = "", "", ""
 	if p.isReserved() {
 		c.complete = append(c.complete, p.reserved())
 	}
-	c.tell(audit.PayoutCompleted, p, Processing, "Completed the payout by %s", p.Rail)
+	c.addEvent(audit.PayoutCompleted, p, Processing, "Completed the payout by %s", p.Rail)
 }
 
 // failed ends a payout whose money is reserved.
@@ -275,9 +275,9 @@ func (c *change) failed(p *Payout, code, reason, text string) {
 		c.release = append(c.release, p)
 	}
 	c.become(p, Failed)
-	c.known(p)
+	c.clearAttention(p)
 	p.FailureCode, p.FailureReason, p.FailureText = code, reason, text
-	c.tell(audit.PayoutFailed, p, before, "The payout failed: %s", why(p))
+	c.addEvent(audit.PayoutFailed, p, before, "The payout failed: %s", why(p))
 	c.events[len(c.events)-1].Outcome = audit.Failure
 }
 
@@ -292,8 +292,8 @@ func why(p *Payout) string {
 	return text
 }
 
-// known clears the attention of a payout whose outcome was unknown or that was held: its outcome is known.
-func (c *change) known(p *Payout) {
+// clearAttention clears the attention of a payout whose outcome was unknown or that was held: its outcome is known.
+func (c *change) clearAttention(p *Payout) {
 	if p.Attention == OutcomeUnknown || p.Attention == Recheck {
 		c.touch(p)
 		c.unhold(p)
@@ -331,7 +331,7 @@ func (c *change) contradict(a *attempt, how string) {
 	c.touch(p)
 	c.unhold(p)
 	p.Attention, p.UpdatedAt = Contradicted, c.now
-	c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s", how)
+	c.addEvent(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s", how)
 	c.contradicted = append(c.contradicted, a)
 }
 
@@ -374,7 +374,7 @@ func (c *change) settled(a *attempt, n rail.Notice) bool {
 		return false
 	}
 	c.settle = append(c.settle, p.reserved())
-	c.tell(audit.PayoutSettled, p, p.Status, "The bank's statement shows the payout")
+	c.addEvent(audit.PayoutSettled, p, p.Status, "The bank's statement shows the payout")
 	return true
 }
 
@@ -422,7 +422,7 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	}
 	c.become(p, Reversed)
 	p.FailureCode, p.FailureReason, p.FailureText = string(rail.FailureCode(o.Code)), o.Code, o.Text
-	c.tell(audit.PayoutReversed, p, Completed, "The payout came back: %s", why(p))
+	c.addEvent(audit.PayoutReversed, p, Completed, "The payout came back: %s", why(p))
 	if !p.isReserved() {
 		return false // its debit is in suspense, too
 	}

@@ -19,26 +19,26 @@ import (
 
 // Batch creates many payouts from one account, and returns the result of each. A payout that cannot be created is refused alone, or with
 // Atomic all of them are. If one of them needs approval, or if a payout of their total would, one approval is for all.
-func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.Made[api.PayoutBatch], error) {
+func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.Created[api.PayoutBatch], error) {
 	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
 	if err == nil {
 		err = inCurrency(a, in.Currency)
 	}
 	if err != nil {
-		return web.Made[api.PayoutBatch]{}, err
+		return web.Created[api.PayoutBatch]{}, err
 	}
 	defer s.wake()
-	return again(func() (web.Made[api.PayoutBatch], error) {
+	return retryOnConflict(func() (web.Created[api.PayoutBatch], error) {
 		b := batch{id: s.db.NewID("bat"), account: a, maker: by.ID}
 		set(&b.description, in.Description)
 		if err := s.checkBatch(ctx, by, &b, workspace, in); err != nil {
-			return web.Made[api.PayoutBatch]{}, err
+			return web.Created[api.PayoutBatch]{}, err
 		}
 		if in.DryRun {
-			return web.Made[api.PayoutBatch]{Of: b.rehearsed(), Found: true}, nil
+			return web.Created[api.PayoutBatch]{Value: b.rehearsed(), Existing: true}, nil
 		}
-		var none web.Made[api.PayoutBatch] // the response if no payout can be created yet
-		made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.PayoutBatch], audit.Event, error) {
+		var none web.Created[api.PayoutBatch] // the response if no payout can be created yet
+		made, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Created[api.PayoutBatch], audit.Event, error) {
 			b := b.clone()
 			event, err := s.storeBatch(tx, by, b)
 			if err == nil && in.Atomic {
@@ -46,7 +46,7 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 			}
 			answer := b.wire()
 			answer.Results = b.results(api.BatchCreated)
-			made := web.Made[api.PayoutBatch]{Of: answer, Found: b.payouts == 0}
+			made := web.Created[api.PayoutBatch]{Value: answer, Existing: b.payouts == 0}
 			if err == nil && b.payouts == 0 && b.mayPass() {
 				none, err = made, errNoneYet
 			}
@@ -57,7 +57,7 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.M
 		}
 		if by.IdempotencyKey != nil { // the first try may have succeeded
 			if err := s.db.Answered(ctx, by.IdempotencyKey); err != nil {
-				return web.Made[api.PayoutBatch]{}, err
+				return web.Created[api.PayoutBatch]{}, err
 			}
 		}
 		return none, nil
@@ -72,7 +72,7 @@ var errNoneYet = errors.New("no payout of the batch can be made yet")
 func (b *batch) mayPass() bool {
 	return slices.ContainsFunc(b.all, func(d *draft) bool {
 		var f *fault.Fault
-		return len(d.faults) > 0 && errors.As(d.faults[0], &f) && f.Code != fault.IdempotencyConflict && f.MayPass()
+		return len(d.faults) > 0 && errors.As(d.faults[0], &f) && f.Code != fault.IdempotencyConflict && f.Temporary()
 	})
 }
 
@@ -123,7 +123,7 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 		d.Batch = b.id
 		b.all = append(b.all, d)
 	}
-	if err := s.known(ctx, b.open(), true); err != nil {
+	if err := s.matchExternalIDs(ctx, b.open(), true); err != nil {
 		return err
 	}
 	list := b.open()
@@ -211,7 +211,7 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 			b.refused++
 		case !d.existed:
 			b.payouts, b.total = b.payouts+1, b.total+d.Amount
-			rows = append(rows, d.told(audit.PayoutCreated, "Asked to pay", ""))
+			rows = append(rows, d.createdEvent(audit.PayoutCreated, "Asked to pay", ""))
 		}
 	}
 	if b.payouts == 0 {
@@ -324,7 +324,7 @@ func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.Pay
 		err = fault.Missing("batch of payout requests")
 	}
 	if err != nil {
-		return api.PayoutBatch{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("batch of payout requests"))
+		return api.PayoutBatch{}, fault.Replace(err, fault.ResourceNotFound, fault.Missing("batch of payout requests"))
 	}
 	out := b.wire()
 	out.Statuses = statuses

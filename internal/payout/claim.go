@@ -113,7 +113,7 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 			if a == nil {
 				a = &attempt{id: tx.NewID("att"), number: p.Attempts, endToEndID: EndToEndID(p.ID, p.Attempts), createdAt: now}
 				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, d.node, lease, now})
-				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
+				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
 			} else {
 				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
 						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, d.node, lease).Scan(new(string))
@@ -126,7 +126,7 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 					c.contradict(a, fmt.Sprintf("attempt %d cannot be submitted again", a.number))
 					continue
 				}
-				c.tell(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
+				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
 			}
 			a.state, a.payout, a.submission, a.claimedAt = sending, p.Payout, a.submission+1, now
 			c.claimed = append(c.claimed, a)
@@ -206,7 +206,7 @@ func (c *change) hold(p *Payout, why []obstacle) {
 	c.become(p, Pending)
 	p.Attention = Recheck
 	texts := obstacleTexts(why)
-	c.tell(audit.PayoutAttention, p, Pending, "The payout is held: %s", texts)
+	c.addEvent(audit.PayoutAttention, p, Pending, "The payout is held: %s", texts)
 	c.events[len(c.events)-1].Changes.Add("held_by", nil, texts)
 }
 

@@ -14,53 +14,53 @@ import (
 	"bursar/internal/web"
 )
 
-// made returns the response to a request that may have created a payout.
-func made(d *draft) web.Made[api.Payout] {
-	return web.Made[api.Payout]{Of: wire(d.Payout, d.number), Found: d.existed}
+// response returns the response to a request that may have created a payout.
+func response(d *draft) web.Created[api.Payout] {
+	return web.Created[api.Payout]{Value: wire(d.Payout, d.number), Existing: d.existed}
 }
 
 // Create stores a draft or submits the payout. If a payout with the same external id exists and all parameters are the same, it returns
 // that payout.
-func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Made[api.Payout], error) {
+func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (web.Created[api.Payout], error) {
 	a, workspace, err := s.source(ctx, by, in.SourceAccountID, access.PayoutsCreate)
 	if err == nil {
 		err = inCurrency(a, in.Currency)
 	}
 	if err != nil {
-		return web.Made[api.Payout]{}, err
+		return web.Created[api.Payout]{}, err
 	}
 	publish := in.Status == nil || *in.Status != api.PayoutDraft
 	defer s.wake()
-	return again(func() (web.Made[api.Payout], error) {
+	return retryOnConflict(func() (web.Created[api.Payout], error) {
 		d := s.newDraft(by, a, workspace, in.PayoutTerms)
-		if err := s.known(ctx, []*draft{d}, publish); err != nil {
-			return web.Made[api.Payout]{}, err
+		if err := s.matchExternalIDs(ctx, []*draft{d}, publish); err != nil {
+			return web.Created[api.Payout]{}, err
 		}
 		if len(d.faults) == 0 && !d.existed {
 			if err := s.check(ctx, by, a, []*draft{d}, publish); err != nil {
-				return web.Made[api.Payout]{}, err
+				return web.Created[api.Payout]{}, err
 			}
 		}
 		if len(d.faults) > 0 {
-			return web.Made[api.Payout]{}, d.faults[0]
+			return web.Created[api.Payout]{}, d.faults[0]
 		}
 		if publish && !d.existed && d.need.Approvals == 0 {
 			return s.hot.Write(ctx, a.ID, by, funded{a, d})
 		}
-		return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Made[api.Payout], audit.Event, error) {
+		return db.Write(ctx, s.db, by, func(tx *db.Tx) (web.Created[api.Payout], audit.Event, error) {
 			d := *d // it may run more than once
 			switch {
 			case d.existed:
-				return made(&d), audit.None("the payout was there"), nil
+				return response(&d), audit.None("the payout was there"), nil
 			case !publish:
 				d.Status, d.SendAt, d.ExpectedAt = Draft, 0, 0
-				return made(&d), d.told(audit.PayoutCreated, "Wrote down a draft:", ""), store(tx, &d)
+				return response(&d), d.createdEvent(audit.PayoutCreated, "Wrote down a draft:", ""), store(tx, &d)
 			}
 			refused, err := s.publish(tx, by, a, []*draft{&d})
 			if err == nil {
 				err = refused[0]
 			}
-			return made(&d), d.told(audit.PayoutCreated, "Asked to pay", ""), err
+			return response(&d), d.createdEvent(audit.PayoutCreated, "Asked to pay", ""), err
 		})
 	})
 }
@@ -72,7 +72,7 @@ type funded struct {
 }
 
 // createTogether creates payouts of one account that need no approval.
-func (s *Service) createTogether(tx *db.Tx, list []db.Ask[funded]) ([]db.Result[web.Made[api.Payout]], error) {
+func (s *Service) createTogether(tx *db.Tx, list []db.Request[funded]) ([]db.Result[web.Created[api.Payout]], error) {
 	drafts := make([]*draft, len(list))
 	for i, one := range list {
 		d := *one.In.draft // it may run more than once
@@ -82,9 +82,9 @@ func (s *Service) createTogether(tx *db.Tx, list []db.Ask[funded]) ([]db.Result[
 	if err != nil {
 		return nil, err
 	}
-	results := make([]db.Result[web.Made[api.Payout]], len(list))
+	results := make([]db.Result[web.Created[api.Payout]], len(list))
 	for i, d := range drafts {
-		results[i] = db.Result[web.Made[api.Payout]]{Out: made(d), Event: d.told(audit.PayoutCreated, "Asked to pay", ""), Err: refused[i]}
+		results[i] = db.Result[web.Created[api.Payout]]{Out: response(d), Event: d.createdEvent(audit.PayoutCreated, "Asked to pay", ""), Err: refused[i]}
 	}
 	return results, nil
 }
@@ -92,9 +92,9 @@ func (s *Service) createTogether(tx *db.Tx, list []db.Ask[funded]) ([]db.Result[
 // maxTries bounds how often payouts are checked again because of others that were created at the same moment.
 const maxTries = 10
 
-// again retries a function that creates payouts if others were created at the same moment. Those may have the same external id, and are
+// retryOnConflict retries a function that creates payouts if others were created at the same moment. Those may have the same external id, and are
 // found then. They may also be of the same payee or requester, so that the payout needs more approvals.
-func again[T any](do func() (T, error)) (out T, err error) {
+func retryOnConflict[T any](do func() (T, error)) (out T, err error) {
 	for range maxTries {
 		if out, err = do(); !db.IsUnique(err) && !errors.Is(err, errSumsMoved) {
 			break
@@ -118,14 +118,14 @@ func (s *Service) Validate(ctx context.Context, by db.Caller, in CreateInput) (a
 		return api.PayoutRehearsal{}, err
 	}
 	d := s.newDraft(by, a, workspace, in.PayoutTerms)
-	if err := s.known(ctx, []*draft{d}, true); err != nil {
+	if err := s.matchExternalIDs(ctx, []*draft{d}, true); err != nil {
 		return api.PayoutRehearsal{}, err
 	}
 	if !d.existed {
 		if err := d.refuse(inCurrency(a, in.Currency)); err != nil {
 			return api.PayoutRehearsal{}, err
 		}
-		if err := s.look(ctx, by, a, []*draft{d}); err != nil {
+		if err := s.evaluate(ctx, by, a, []*draft{d}); err != nil {
 			return api.PayoutRehearsal{}, err
 		}
 	}

@@ -126,7 +126,7 @@
 // One account that pays thousands is the normal case (payroll). On PostgreSQL each payout of it would
 // wait for the row of the account until the previous one is committed. So payouts that need no approval
 // and are of the same account are created in one transaction if they are requested at the same time (see
-// db.Gather). It has one update of the account, and inserts many rows of the ledger at a time. If the
+// db.Coalescer). It has one update of the account, and inserts many rows of the ledger at a time. If the
 // money does not suffice for all, they are decided in the order of their requests. Only those that do
 // not fit are refused. Batches and approvals reserve in the same way.
 //

@@ -53,7 +53,7 @@ func (s *Service) newDraft(by db.Caller, a ledger.Account, workspace int64, t ap
 	set(&d.ExternalID, t.ExternalID)
 	set(&d.Description, t.Description)
 	set(&d.RailAsked, t.SettlementRail)
-	d.goTo(t.ReceivingMethodID, t.SettlementAccount)
+	d.setDestination(t.ReceivingMethodID, t.SettlementAccount)
 	return d
 }
 
@@ -64,8 +64,8 @@ func set[T any](target, sent *T) {
 	}
 }
 
-// goTo changes the destination of a payout, if either value is given.
-func (d *draft) goTo(methodID *string, a *api.SettlementAccount) {
+// setDestination changes the destination of a payout, if either value is given.
+func (d *draft) setDestination(methodID *string, a *api.SettlementAccount) {
 	switch {
 	case methodID != nil:
 		d.MethodID = *methodID
@@ -75,16 +75,16 @@ func (d *draft) goTo(methodID *string, a *api.SettlementAccount) {
 	}
 }
 
-// asks reports whether a stored payout is the same as the one requested with its external id.
-func (d *draft) asks(p Payout, number string, published bool) bool {
+// sameRequest reports whether a stored payout is the same as the one requested with its external id.
+func (d *draft) sameRequest(p Payout, number string, published bool) bool {
 	return p.AccountID == d.AccountID && p.Amount == d.Amount && p.Currency == d.Currency && p.Description == d.Description && p.RailAsked == d.RailAsked &&
 		p.MethodID == d.MethodID && !(published && p.Status == Draft) &&
 		(d.MethodID != "" || p.Institution == d.Institution && p.AccountName == d.AccountName && vault.NormalNumber(number) == vault.NormalNumber(d.number))
 }
 
-// known replaces drafts by the payouts with the same external id, if there are any. If such a payout has other parameters, the draft gets
+// matchExternalIDs replaces drafts by the payouts with the same external id, if there are any. If such a payout has other parameters, the draft gets
 // the conflict as a fault.
-func (s *Service) known(ctx context.Context, list []*draft, published bool) error {
+func (s *Service) matchExternalIDs(ctx context.Context, list []*draft, published bool) error {
 	var found []Payout
 	var recovered []bool // after a restore: only some of the requested terms are known
 	hasher, err := newExternalHasher(ctx, s.vault)
@@ -127,7 +127,7 @@ func (s *Service) known(ctx context.Context, list []*draft, published bool) erro
 		if err != nil {
 			return err
 		}
-		if !d.asks(p, number, published) {
+		if !d.sameRequest(p, number, published) {
 			d.faults = append(d.faults, d.conflict(p))
 			continue
 		}
@@ -151,7 +151,7 @@ func (d *draft) conflict(p Payout) *fault.Fault {
 // check evaluates drafts of one account, and calls the screening for those that are to be published. A draft that cannot be paid can still
 // be stored, as long as its destination is known.
 func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, list []*draft, publish bool) error {
-	if err := s.look(ctx, by, a, list); err != nil {
+	if err := s.evaluate(ctx, by, a, list); err != nil {
 		return err
 	}
 	if publish {
@@ -166,8 +166,8 @@ func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, lis
 	return nil
 }
 
-// look evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts.
-func (s *Service) look(ctx context.Context, by db.Caller, a ledger.Account, list []*draft) error {
+// evaluate evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts.
+func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, list []*draft) error {
 	if err := s.vault.Ready(ctx, list[0].workspace); err != nil {
 		return err
 	}
@@ -342,7 +342,7 @@ func (p *Payout) involve(accountIDs ...string) {
 // behind returns the caller together with all who had a part in payouts before: none of them counts as a second person.
 func behind(q db.Q, by db.Caller, list []*draft) (db.Caller, error) {
 	seen := map[string]bool{by.ID: true}
-	by.Behind = slices.Clone(by.Behind)
+	by.CoInitiators = slices.Clone(by.CoInitiators)
 	for _, d := range list {
 		for _, id := range strings.Fields(d.Involved) {
 			if seen[id] {
@@ -353,7 +353,7 @@ func behind(q db.Q, by db.Caller, list []*draft) (db.Caller, error) {
 			if err != nil {
 				return by, err
 			}
-			by.Behind = append(by.Behind, more...)
+			by.CoInitiators = append(by.CoInitiators, more...)
 		}
 	}
 	return by, nil

@@ -20,7 +20,7 @@ import (
 
 // Rules decides how many people have to approve a payout, and how much may be paid.
 //
-// Stricter changes apply immediately. Looser ones wait for a second person, where there is one: see approval.AskToLoosen. All changes of a
+// Stricter changes apply immediately. Looser ones wait for a second person, where there is one: see approval.RequestRelaxation. All changes of a
 // workspace are serialized.
 //
 // The rules and limits of a workspace are cached until the epoch of the store moves. Every change of rules, limits, members, roles and

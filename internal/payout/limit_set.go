@@ -33,8 +33,8 @@ func (r *Rules) ListLimits(ctx context.Context, by db.Caller, in GuardsInput) (w
 }
 
 // SetLimit creates a limit, or changes the one with the same scope. An increase waits for approval.
-func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (web.Made[api.PayoutLimit], error) {
-	var none web.Made[api.PayoutLimit]
+func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (web.Created[api.PayoutLimit], error) {
+	var none web.Created[api.PayoutLimit]
 	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
 	if err == nil {
 		err = access.RequireMode(by.Actor, workspaceID, modesOf(guardMode(in.Mode))...)
@@ -42,7 +42,7 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 	if err != nil {
 		return none, err
 	}
-	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Made[api.PayoutLimit], audit.Event, error) {
+	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Created[api.PayoutLimit], audit.Event, error) {
 		l := in.limit()
 		l.ID, l.WorkspaceID, l.CreatedAt = tx.NewID("lim"), workspaceID, tx.Now()
 		all, people, err := r.limitsForChange(tx, by, workspaceID)
@@ -52,7 +52,7 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 		at := slices.IndexFunc(all, func(one limit) bool { return sameScope(one.PayoutLimit, l) })
 		if at >= 0 {
 			l, event, err := r.changeLimit(tx, by, number, people, all[at], l.AmountCents, l.Count)
-			return web.Made[api.PayoutLimit]{Of: l, Found: true}, event, err
+			return web.Created[api.PayoutLimit]{Value: l, Existing: true}, event, err
 		}
 		if len(all) >= maxOfEach {
 			return none, audit.Event{}, fault.New(fault.TooMany, "a workspace has at most %d limits", maxOfEach)
@@ -62,7 +62,7 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 		}
 		event := audit.Event{Action: audit.PayoutLimitCreated, WorkspaceID: workspaceID, ResourceID: l.ID, Description: "Set the limit: " + limitText(l),
 			Changes: limitChange{After: &l}.changes()}
-		return web.Made[api.PayoutLimit]{Of: l}, event, tx.Exec(`INSERT INTO payout_limit (`+limitColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, NULL, $11, $12)`,
+		return web.Created[api.PayoutLimit]{Value: l}, event, tx.Exec(`INSERT INTO payout_limit (`+limitColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, NULL, $11, $12)`,
 			l.ID, l.WorkspaceID, l.AccountID, l.MakerID, l.EntryID, l.Rail, l.Each, l.Per, l.AmountCents, l.Count, l.CreatedAt, l.Mode)
 	})
 }
@@ -108,7 +108,7 @@ func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (a
 	}
 	number, err := r.enterGuard(ctx, by, l.WorkspaceID, l.Mode)
 	if err != nil {
-		return api.PayoutLimit{}, fault.Instead(err, fault.ResourceNotFound, fault.Missing("limit"))
+		return api.PayoutLimit{}, fault.Replace(err, fault.ResourceNotFound, fault.Missing("limit"))
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.PayoutLimit, audit.Event, error) {
 		all, people, err := r.limitsForChange(tx, by, l.WorkspaceID)
@@ -144,7 +144,7 @@ func (r *Rules) askForLimit(tx *db.Tx, by db.Caller, number int64, people access
 		}
 	}
 	if more {
-		waits, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: limitKind, Mode: onlyMode(old.Mode), WorkspaceID: old.WorkspaceID, Workspace: number,
+		waits, err = r.approvals.RequestRelaxation(tx, by, people, approval.Request{Kind: limitKind, Mode: onlyMode(old.Mode), WorkspaceID: old.WorkspaceID, Workspace: number,
 			SubjectID: old.ID, Version: old.version, Payload: c})
 	}
 	if err != nil || waits == "" {

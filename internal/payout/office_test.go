@@ -48,8 +48,8 @@ func openOffice(b *bank) *office {
 	for _, approvals := range []int64{0, 2} {
 		made, err := rules.CreateRule(context.Background(), o.caller("usr_a"), payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
 			WorkspaceID: new("ws_1"), AccountID: &o.accounts[approvals].ID, Approvals: &approvals}})
-		if err == nil && made.Of.ApprovalID != "" { // less than without rules takes another person
-			err = o.approveIt("usr_b", made.Of.ApprovalID)
+		if err == nil && made.Value.ApprovalID != "" { // less than without rules takes another person
+			err = o.approveIt("usr_b", made.Value.ApprovalID)
 		}
 		if err != nil {
 			b.t.Fatal(err)
@@ -92,7 +92,7 @@ func (o *office) terms(end string, cents int64) api.PayoutTerms {
 func (o *office) create(who string, account int, terms api.PayoutTerms) (api.Payout, error) {
 	made, err := o.payouts.Create(context.Background(), o.caller(who), payout.CreateInput{PayoutCreate: api.PayoutCreate{
 		SourceAccountID: o.accounts[account].ID, Currency: "PHP", PayoutTerms: terms}})
-	return made.Of, err
+	return made.Value, err
 }
 
 // pay makes a payout and returns its id.
@@ -112,7 +112,7 @@ func (o *office) batch(who string, account int, atomic bool, amounts ...int64) (
 		in.Payouts = append(in.Payouts, o.terms("0001", cents))
 	}
 	made, err := o.payouts.Batch(context.Background(), o.caller(who), payout.BatchInput{PayoutBatchCreate: in})
-	return made.Of, err
+	return made.Value, err
 }
 
 // approve approves what somebody has looked at just before.

@@ -56,7 +56,7 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 			ready, at = append(ready, d), append(at, i)
 		}
 	}
-	short, err := s.take(tx, a, ready)
+	short, err := s.reserve(tx, a, ready)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func (d *draft) pend(tx *db.Tx) error {
 	return err
 }
 
-// take reserves the money of pending payouts of one account. It counts them for the limits of the workspace. A fault refuses one of them.
-func (s *Service) take(tx *db.Tx, a ledger.Account, list []*draft) (refused []error, err error) {
+// reserve reserves the money of pending payouts of one account. It counts them for the limits of the workspace. A fault refuses one of them.
+func (s *Service) reserve(tx *db.Tx, a ledger.Account, list []*draft) (refused []error, err error) {
 	refused = make([]error, len(list))
 	var wants []ledger.Want
 	var at []int

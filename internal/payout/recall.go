@@ -337,7 +337,7 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 			return err
 		}
 		p.Attention, p.UpdatedAt = Contradicted, c.now
-		c.tell(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has attempt %d, which was sent after the moment of the archive", last.rail.Name, last.number)
+		c.addEvent(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has attempt %d, which was sent after the moment of the archive", last.rail.Name, last.number)
 		d.log.Error("a rail has a payout that the restored store has not sent", "payout", p.ID, "rail", last.rail.Name, "attempt", last.number)
 	}
 	return nil
@@ -400,7 +400,7 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 			if err := c.compare(tx, []*attempt{a}); err != nil {
 				return err
 			}
-			c.tell(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
+			c.addEvent(audit.PayoutUnknown, p, Pending, what, p.Rail, found.number)
 			c.decide(a, found.outcome)
 		}
 		return err
@@ -420,7 +420,7 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 	c.become(p, Processing)
 	c.unhold(p)
 	p.Attempts = found.number
-	c.tell(audit.PayoutUnknown, p, was, what, p.Rail, found.number)
+	c.addEvent(audit.PayoutUnknown, p, was, what, p.Rail, found.number)
 	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
 		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0, $8, $9)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, d.now(), before, submission, accepted)
 }

@@ -25,7 +25,7 @@ func attempts(q db.Q, payoutID string) ([]api.PayoutAttempt, error) {
 // Receipt returns the receipt of a payout that was paid. For a payout that failed or was returned it returns a fault with its code and the
 // rail's own.
 func (s *Service) Receipt(ctx context.Context, by db.Caller, in Input) (api.PayoutReceipt, error) {
-	p, _, err := s.may(ctx, by, in.ID, access.PayoutsRead)
+	p, _, err := s.authorize(ctx, by, in.ID, access.PayoutsRead)
 	switch {
 	case err != nil:
 		return api.PayoutReceipt{}, err

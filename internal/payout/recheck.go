@@ -608,7 +608,7 @@ func (s *Service) release(tx *db.Tx, d *draft) error {
 // Confirm releases a held payout, with its batch. If limits or rules still hold it, only its requester can override them, after a recent
 // login. That is possible only if no other person could approve it.
 func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payout, error) {
-	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
+	p, _, err := s.authorize(ctx, by, in.ID, access.PayoutsCreate)
 	if err != nil {
 		return api.Payout{}, err
 	}

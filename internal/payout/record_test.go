@@ -576,7 +576,7 @@ func TestAStoreThatWasSetBackSendsNothing(t *testing.T) {
 				r.settle(10 * time.Minute)
 				r.sends("")
 				r.is(id, "processing outcome_unknown")
-				if again, err := r.ask(o.account, "salary-1", amount); err != nil || again.Of.ID != id {
+				if again, err := r.ask(o.account, "salary-1", amount); err != nil || again.Value.ID != id {
 					t.Errorf("the same request is answered %+v, %v", again, err)
 				}
 				r.hasSent(id, waiting)

@@ -298,7 +298,7 @@ func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
 // authorizeResolve requires that the caller may approve payouts or create them. Denied is why a caller who may only create them cannot
 // resolve one without an approval.
 func (s *Service) authorizeResolve(ctx context.Context, by db.Caller, id string) (p Payout, denied, err error) {
-	p, _, denied = s.may(ctx, by, id, access.PayoutsApprove)
+	p, _, denied = s.authorize(ctx, by, id, access.PayoutsApprove)
 	var f *fault.Fault
 	if !errors.As(denied, &f) || f.Code != fault.Forbidden {
 		return p, nil, denied

@@ -34,8 +34,8 @@ func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (we
 
 // CreateRule creates a rule that people can satisfy. It waits for approval if it demands less than would apply without it, or if it may
 // replace a rule of another role.
-func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Made[api.ApprovalRule], error) {
-	var none web.Made[api.ApprovalRule]
+func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Created[api.ApprovalRule], error) {
+	var none web.Created[api.ApprovalRule]
 	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
 	if err == nil {
 		err = access.RequireMode(by.Actor, workspaceID, modesOf(guardMode(in.Mode))...)
@@ -43,7 +43,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 	if err != nil {
 		return none, err
 	}
-	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Made[api.ApprovalRule], audit.Event, error) {
+	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Created[api.ApprovalRule], audit.Event, error) {
 		u := api.ApprovalRule{ID: tx.NewID("rul"), WorkspaceID: workspaceID, ApprovalRuleTerms: in.terms(), Status: api.RuleActive, CreatedAt: tx.Now()}
 		all, people, err := r.rulesForChange(tx, by, workspaceID)
 		if err == nil && len(all) >= maxOfEach {
@@ -61,7 +61,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 			return one.guards() && meet(one.Mode, u.Mode) && own.overrides(demand(one.ApprovalRuleTerms))
 		}
 		if err == nil && (own.weaker(byDefault(people)) || slices.ContainsFunc(all, overrides)) {
-			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
+			u.ApprovalID, err = r.approvals.RequestRelaxation(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: ruleChange{Rule: u}})
 		}
 		if err != nil {
@@ -74,7 +74,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 			event.Action, event.Description = audit.PayoutRuleRequested, "Asked for the rule: "+ruleText(u.ApprovalRuleTerms)
 			event.Changes.Add("approval_id", nil, u.ApprovalID)
 		}
-		return web.Made[api.ApprovalRule]{Of: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`, alone, client_holder)
+		return web.Created[api.ApprovalRule]{Value: u}, event, tx.Exec(`INSERT INTO payout_rule (`+ruleColumns+`, alone, client_holder)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, $17, (SELECT secret_seen_by FROM account WHERE id = $18))`,
 			u.ID, u.WorkspaceID, u.AccountID, u.Rail, u.ClientID, orNull(u.AboveCents), orNull(u.UpToCents), u.Approvals, u.Role, u.KeysMayApprove,
 			u.Status, db.NullText(u.ApprovalID), u.CreatedAt, u.Mode, u.Per, u.Each, alone, u.ClientID)
@@ -104,7 +104,7 @@ func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (a
 		c := ruleChange{Rule: u, Confirm: true}
 		event := audit.Event{Action: audit.PayoutRuleApproved, WorkspaceID: u.WorkspaceID, ResourceID: u.ID, Description: "Confirmed the rule: " + ruleText(u.ApprovalRuleTerms),
 			Changes: c.changes()}
-		u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
+		u.ApprovalID, err = r.approvals.RequestRelaxation(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
 			SubjectID: u.ID, Version: 1, Payload: c})
 		if err != nil {
 			return u, event, err
@@ -131,7 +131,7 @@ func (r *Rules) enterRule(ctx context.Context, by db.Caller, id string) (u rule,
 	if err == nil {
 		number, err = r.enterGuard(ctx, by, u.WorkspaceID, u.Mode)
 	}
-	return u, number, fault.Instead(err, fault.ResourceNotFound, fault.Missing("approval rule"))
+	return u, number, fault.Replace(err, fault.ResourceNotFound, fault.Missing("approval rule"))
 }
 
 // RemoveRule removes a rule, or requests approval if payouts would then need less. A rule that still waits for approval is withdrawn.
@@ -162,7 +162,7 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 		}
 		event.Changes = removal(u).changes()
 		if u.ApprovalID = ""; all[at].guards() && loosened(all, at, people) {
-			u.ApprovalID, err = r.approvals.AskToLoosen(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
+			u.ApprovalID, err = r.approvals.RequestRelaxation(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: removal(u)})
 			if err != nil {
 				return api.ApprovalRule{}, event, err
@@ -272,7 +272,7 @@ func (r *Rules) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
 	if err == nil {
 		err = checkPeople(tx.Q, u, slices.DeleteFunc(all, func(one rule) bool { return one.ID == u.ID }), people)
 	}
-	return fault.Instead(err, fault.Validation, fault.New(fault.ApprovalChanged, "no longer are there enough people who could approve by this rule: reject it"))
+	return fault.Replace(err, fault.Validation, fault.New(fault.ApprovalChanged, "no longer are there enough people who could approve by this rule: reject it"))
 }
 
 func orNull(n *int64) any {

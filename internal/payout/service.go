@@ -31,14 +31,14 @@ type Service struct {
 	rules     *Rules
 	wake      func()
 	// hot creates payouts that need no approval: those of one account together.
-	hot *db.Gather[funded, web.Made[api.Payout]]
+	hot *db.Coalescer[funded, web.Created[api.Payout]]
 }
 
 // New returns the service. It calls wake when there may be payouts to send.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, dir *directory.Service, rails *rail.Rails, rules *Rules,
 	wake func()) *Service {
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, directory: dir, rails: rails, rules: rules, wake: wake}
-	s.hot = db.NewGather(d, s.createTogether)
+	s.hot = db.NewCoalescer(d, s.createTogether)
 	for _, kind := range append(s.kinds(), s.resumeKind()) {
 		approvals.Register(kind)
 	}
@@ -58,12 +58,12 @@ func (s *Service) source(ctx context.Context, by db.Caller, accountID string, ne
 	if err == nil {
 		err = access.RequireMode(by.Actor, a.WorkspaceID, a.Mode)
 	}
-	return a, workspace, fault.Instead(err, fault.ResourceNotFound, fault.Missing("account"))
+	return a, workspace, fault.Replace(err, fault.ResourceNotFound, fault.Missing("account"))
 }
 
-// may finds a payout and requires a permission in its workspace. It does the same work for a payout
+// authorize finds a payout and requires a permission in its workspace. It does the same work for a payout
 // that does not exist.
-func (s *Service) may(ctx context.Context, by db.Caller, id string, need access.Permission) (p Payout, held access.Set, err error) {
+func (s *Service) authorize(ctx context.Context, by db.Caller, id string, need access.Permission) (p Payout, held access.Set, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		p, err = find(q, id)
 		return err
@@ -74,7 +74,7 @@ func (s *Service) may(ctx context.Context, by db.Caller, id string, need access.
 	if p.ID != "" && !by.Scope.InMode(p.Mode) {
 		err = fault.Missing("payout request")
 	}
-	return p, held, fault.Instead(err, fault.ResourceNotFound, fault.Missing("payout request"))
+	return p, held, fault.Replace(err, fault.ResourceNotFound, fault.Missing("payout request"))
 }
 
 // wire returns a payout as in the API. Its account number is masked.
@@ -107,8 +107,8 @@ func (d *draft) event(action audit.Action, text string) audit.Event {
 	return audit.Event{Action: action, WorkspaceID: d.WorkspaceID, ResourceID: d.ID, Description: text + " " + d.to(d.number)}
 }
 
-// told returns the event of a payout that was created, published or retried, with what happens next.
-func (d *draft) told(action audit.Action, text, before string) audit.Event {
+// createdEvent returns the event of a payout that was created, published or retried, with what happens next.
+func (d *draft) createdEvent(action audit.Action, text, before string) audit.Event {
 	e := d.event(action, text)
 	e.Changes.Add("status", before, d.Status)
 	e.Changes.Add("source_account_id", nil, d.AccountID)
@@ -125,7 +125,7 @@ func (d *draft) told(action audit.Action, text, before string) audit.Event {
 
 // Get returns a payout. If its account number is requested in full, the audit log records that.
 func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Payout, error) {
-	p, held, err := s.may(ctx, by, in.ID, access.PayoutsRead)
+	p, held, err := s.authorize(ctx, by, in.ID, access.PayoutsRead)
 	if err != nil {
 		return api.Payout{}, err
 	}

@@ -44,24 +44,24 @@ func (in *DepositInput) Validate(v *fault.Violations) {
 }
 
 // Deposit credits money to an account, as a bank's statement would.
-func (s *Sandbox) Deposit(ctx context.Context, by db.Caller, in DepositInput) (web.Made[api.Deposit], error) {
+func (s *Sandbox) Deposit(ctx context.Context, by db.Caller, in DepositInput) (web.Created[api.Deposit], error) {
 	a, _, err := s.payouts.source(ctx, by, in.AccountID, access.AccountsWrite)
 	if err == nil && a.Mode != api.ModeSandbox {
 		err = fault.Missing("account")
 	}
 	if err != nil {
-		return web.Made[api.Deposit]{}, err
+		return web.Created[api.Deposit]{}, err
 	}
-	return db.Write(ctx, s.payouts.db, by, func(tx *db.Tx) (web.Made[api.Deposit], audit.Event, error) {
+	return db.Write(ctx, s.payouts.db, by, func(tx *db.Tx) (web.Created[api.Deposit], audit.Event, error) {
 		a, err := ledger.LockAccount(tx, a.ID)
 		if err != nil {
-			return web.Made[api.Deposit]{}, audit.Event{}, err
+			return web.Created[api.Deposit]{}, audit.Event{}, err
 		}
 		if a.Available+a.Reserved+a.Pending+in.AmountCents > maxSimulated {
-			return web.Made[api.Deposit]{}, audit.Event{}, fault.Invalid("amount_cents", "an account of the sandbox holds at most "+api.FormatAmount(maxSimulated, a.Currency))
+			return web.Created[api.Deposit]{}, audit.Event{}, fault.Invalid("amount_cents", "an account of the sandbox holds at most "+api.FormatAmount(maxSimulated, a.Currency))
 		}
 		d, event, err := ledger.Deposit(tx, a, in.AmountCents, api.DepositFromSimulation, text(in.Reference), true)
-		return web.Made[api.Deposit]{Of: d}, event, err
+		return web.Created[api.Deposit]{Value: d}, event, err
 	})
 }
 
@@ -105,7 +105,7 @@ func (s *Sandbox) Return(ctx context.Context, by db.Caller, in DriveInput) (api.
 
 // drive makes the simulator act on the last attempt of a payout, and processes the notices that this causes.
 func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do func(tx *db.Tx, endToEndID string) (bool, error)) (api.Payout, error) {
-	p, _, err := s.payouts.may(ctx, by, id, access.AccountsWrite)
+	p, _, err := s.payouts.authorize(ctx, by, id, access.AccountsWrite)
 	if err == nil && !p.sandbox() {
 		err = fault.Missing("payout request")
 	}
@@ -132,7 +132,7 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 		if _, failed := s.dispatcher.receive(ctx, s.bank); failed != nil { // which may be about a payout of another workspace
 			s.dispatcher.log.Error("the simulator's notices wait and will be taken", "error", failed.Error())
 		}
-		p, _, err = s.payouts.may(ctx, by, id, access.AccountsWrite)
+		p, _, err = s.payouts.authorize(ctx, by, id, access.AccountsWrite)
 	}
 	if err != nil {
 		return api.Payout{}, err

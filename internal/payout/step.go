@@ -82,7 +82,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	set(&after.Amount, in.AmountCents)
 	set(&after.Description, in.Description)
 	set(&after.RailAsked, in.SettlementRail)
-	after.goTo(in.ReceivingMethodID, in.SettlementAccount)
+	after.setDestination(in.ReceivingMethodID, in.SettlementAccount)
 	if err := s.check(ctx, by, a, []*draft{after}, false); err != nil {
 		return api.Payout{}, err
 	}
@@ -113,7 +113,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 
 // reopen finds a payout that is checked again, and returns it as stored and as a draft.
 func (s *Service) reopen(ctx context.Context, by db.Caller, id string) (p Payout, d *draft, a ledger.Account, err error) {
-	if p, _, err = s.may(ctx, by, id, access.PayoutsCreate); err != nil {
+	if p, _, err = s.authorize(ctx, by, id, access.PayoutsCreate); err != nil {
 		return p, nil, a, err
 	}
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
@@ -168,7 +168,7 @@ type step struct {
 
 // goOn checks a payout again and publishes it.
 func (s *Service) goOn(ctx context.Context, by db.Caller, id string, to step) (api.Payout, error) {
-	return again(func() (api.Payout, error) { return s.tryToGoOn(ctx, by, id, to) })
+	return retryOnConflict(func() (api.Payout, error) { return s.tryToGoOn(ctx, by, id, to) })
 }
 
 func (s *Service) tryToGoOn(ctx context.Context, by db.Caller, id string, to step) (api.Payout, error) {
@@ -213,13 +213,13 @@ func (s *Service) tryToGoOn(ctx context.Context, by db.Caller, id string, to ste
 		if err == nil {
 			err = refused[0]
 		}
-		return d.told(to.action, to.text, to.from), err
+		return d.createdEvent(to.action, to.text, to.from), err
 	})
 }
 
 // Cancel cancels a payout that was not handed to its rail.
 func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api.Payout, error) {
-	p, _, err := s.may(ctx, by, in.ID, access.PayoutsCreate)
+	p, _, err := s.authorize(ctx, by, in.ID, access.PayoutsCreate)
 	if err != nil {
 		return api.Payout{}, err
 	}

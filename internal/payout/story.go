@@ -21,7 +21,7 @@ type Story struct {
 // Story returns the story of a payout. Reading it takes the permission to read the payout, and not the one to read the whole log. Denied
 // requests are only in the log.
 func (s *Service) Story(ctx context.Context, by db.Caller, in Input) (story Story, err error) {
-	p, _, err := s.may(ctx, by, in.ID, access.PayoutsRead)
+	p, _, err := s.authorize(ctx, by, in.ID, access.PayoutsRead)
 	if err != nil {
 		return story, err
 	}

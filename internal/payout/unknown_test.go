@@ -72,7 +72,7 @@ func (o *liveOffice) archive(t *testing.T) (restore func() *liveOffice) {
 }
 
 // ask asks for a payout with an external id from an account, and returns whether it was there already.
-func (o *liveOffice) ask(account ledger.Account, externalID string, cents int64, change ...func(*api.PayoutCreate)) (web.Made[api.Payout], error) {
+func (o *liveOffice) ask(account ledger.Account, externalID string, cents int64, change ...func(*api.PayoutCreate)) (web.Created[api.Payout], error) {
 	in := api.PayoutCreate{SourceAccountID: account.ID, Currency: "PHP", PayoutTerms: o.terms("0001", cents)}
 	in.ExternalID = &externalID
 	for _, one := range change {
@@ -87,7 +87,7 @@ func (o *liveOffice) pay(account ledger.Account, externalID string, cents int64)
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	return made.Of.ID
+	return made.Value.ID
 }
 
 // refuses checks that a request is refused with a code.
@@ -193,18 +193,18 @@ func TestAPayoutThatARestoredStoreDoesNotKnowIsNotPaidAgain(t *testing.T) {
 		r.is(id, "processing outcome_unknown")
 
 		again, err := r.ask(o.account, "salary-1", amount)
-		if err != nil || !again.Found || again.Of.ID != id || again.Of.ExternalID != "salary-1" {
+		if err != nil || !again.Existing || again.Value.ID != id || again.Value.ExternalID != "salary-1" {
 			t.Errorf("the same request is answered %+v, %v", again, err)
 		}
 		_, err = r.ask(o.account, "salary-1", amount+1)
 		r.refuses(fault.IdempotencyConflict, err)
 		_, err = r.ask(r.newAccountIn(api.ModeLive, 1_000_000), "salary-1", amount)
 		r.refuses(fault.IdempotencyConflict, err)
-		if made, err := r.ask(o.account, "salary-3", amount); err != nil || made.Found {
+		if made, err := r.ask(o.account, "salary-3", amount); err != nil || made.Existing {
 			t.Errorf("another request is answered %+v, %v", made, err)
 		} else {
 			r.turn()
-			r.hasSent(id, other, made.Of.ID)
+			r.hasSent(id, other, made.Value.ID)
 		}
 
 		r.hear("statement", decided(id, rail.Completed, ""), settled(id), settled(other))
@@ -307,7 +307,7 @@ func TestADraftWithTheExternalIDOfARecoveredPayoutIsNotPublished(t *testing.T) {
 		if err := r.resume(false); err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.payouts.Publish(t.Context(), r.caller("usr_a"), payout.Input{ID: draft.Of.ID})
+		_, err = r.payouts.Publish(t.Context(), r.caller("usr_a"), payout.Input{ID: draft.Value.ID})
 		r.refuses(fault.IdempotencyConflict, err)
 		r.turn()
 		r.hasSent(id)

@@ -68,5 +68,5 @@ func (s *Server) Tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.directory.Purge(ctx), s.directory.Settle(ctx), s.approvals.Expire(ctx), s.approvals.Tell(ctx), s.approvals.TellVacancies(ctx))
+	return errors.Join(s.directory.Purge(ctx), s.directory.Settle(ctx), s.approvals.Expire(ctx), s.approvals.Notify(ctx), s.approvals.TellVacancies(ctx))
 }

@@ -35,8 +35,8 @@ func newLimits(r config.Rate, clock func() time.Time) limits {
 	}
 }
 
-// tell writes the state of a bucket to the RateLimit headers.
-func (l limits) tell(x *web.Exchange, v limit.Verdict) error {
+// setHeaders writes the state of a bucket to the RateLimit headers.
+func (l limits) setHeaders(x *web.Exchange, v limit.Verdict) error {
 	if l.policy == "" {
 		return nil
 	}
@@ -77,10 +77,10 @@ func (s *Server) authenticate(x *web.Exchange) (audit.Actor, error) {
 
 // count checks the rate limit of a caller. The request counts as the given number of requests.
 func (s *Server) count(x *web.Exchange, callerID string, requests int) error {
-	return s.limits.tell(x, s.limits.callers.TakeSeveral(callerID, requests))
+	return s.limits.setHeaders(x, s.limits.callers.TakeSeveral(callerID, requests))
 }
 
 // admit checks the rate limit of an address without a caller.
 func (s *Server) admit(x *web.Exchange) error {
-	return s.limits.tell(x, s.limits.strangers.Take(limit.Address(x.IP)))
+	return s.limits.setHeaders(x, s.limits.strangers.Take(limit.Address(x.IP)))
 }

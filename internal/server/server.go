@@ -79,7 +79,7 @@ type Server struct {
 
 // New connects the services to an open store.
 func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log) (*Server, error) {
-	d.KeepAnswersWith(v.Secret)
+	d.SetAnswerSecrets(v.Secret)
 	cursorKey, err := identity.Prepare(ctx, d, v)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the store: %w", err)

@@ -277,7 +277,7 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 			return struct{}{}, audit.Event{}, err
 		}
 		id, err := insertPasskey(tx, by.ID, name, key)
-		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, s.tell(tx, by, err, mail.PasskeyAdded, name)
+		return struct{}{}, audit.Event{Action: audit.PasskeyAdded, ResourceID: id, Description: "Added passkey " + name}, s.notify(tx, by, err, mail.PasskeyAdded, name)
 	})
 	if db.IsUnique(err) {
 		return fault.Invalid("credential", "is a passkey that is already registered")
@@ -349,7 +349,7 @@ func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) er
 		if err == nil {
 			err = s.keepsFactor(tx.Q, by.ID)
 		}
-		return struct{}{}, event, s.tell(tx, by, err, mail.PasskeyRemoved, name)
+		return struct{}{}, event, s.notify(tx, by, err, mail.PasskeyRemoved, name)
 	})
 	return err
 }

@@ -183,7 +183,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 			}
 		}
 		err := identity.RevokeSessions(tx, by.ID, by.SessionID)
-		return struct{}{}, event, s.tell(tx, by, err, mail.PasswordChanged, "")
+		return struct{}{}, event, s.notify(tx, by, err, mail.PasswordChanged, "")
 	})
 	return err
 }

@@ -39,7 +39,7 @@ func (s *Service) setUp(ctx context.Context, link, name string, more func(v *fau
 
 // redeem uses up a link and stores the new password or passkey. It ends every earlier session of the account. It notifies the owner if they
 // could sign in before.
-func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, what mail.Happening,
+func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, opened identity.Opened, what mail.SecurityEvent,
 	store func(tx *db.Tx, needsCode bool) error) (Proven, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
 		settled, err := tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
@@ -63,7 +63,7 @@ func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, o
 			err = identity.RevokeSessions(tx, opened.AccountID, "")
 		}
 		if err == nil && settled {
-			err = s.notices.Tell(tx, by, opened.AccountID, opened.Email, what, "")
+			err = s.notices.Notify(tx, by, opened.AccountID, opened.Email, what, "")
 		}
 		return Proven{AccountID: opened.AccountID, Method: identity.ByLink, NeedsCode: needsCode}, event, err
 	})

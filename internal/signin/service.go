@@ -161,12 +161,12 @@ func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why s
 	return refused
 }
 
-// tell notifies the caller of a change to their account, unless the change fails.
-func (s *Service) tell(tx *db.Tx, by db.Caller, err error, what mail.Happening, name string) error {
+// notify notifies the caller of a change to their account, unless the change fails.
+func (s *Service) notify(tx *db.Tx, by db.Caller, err error, what mail.SecurityEvent, name string) error {
 	if err != nil {
 		return err
 	}
-	return s.notices.Tell(tx, by, by.ID, by.Email, what, name)
+	return s.notices.Notify(tx, by, by.ID, by.Email, what, name)
 }
 
 // lockPerson locks a person's sign-in methods until the end of the transaction.

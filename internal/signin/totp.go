@@ -88,14 +88,14 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 			return nil, event, err
 		}
 		codes, err := replaceRecoveryCodes(tx, by.ID)
-		return codes, event, s.tell(tx, by, err, mail.TOTPEnabled, "")
+		return codes, event, s.notify(tx, by, err, mail.TOTPEnabled, "")
 	})
 }
 
 // DisableTOTP turns off the second factor. The caller must give a valid code.
 func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) error {
 	if err := s.Code(ctx, by, by.ID, code); err != nil {
-		return fault.Instead(err, fault.InvalidCredentials, fault.Invalid("code", "is incorrect").(*fault.Fault))
+		return fault.Replace(err, fault.InvalidCredentials, fault.Invalid("code", "is incorrect").(*fault.Fault))
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPDisabled, ResourceID: by.ID, Description: "Turned two-step sign-in off"}
@@ -105,7 +105,7 @@ func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) er
 		if err := dropTOTP(tx, by.ID); err != nil {
 			return struct{}{}, event, err
 		}
-		return struct{}{}, event, s.tell(tx, by, s.keepsFactor(tx.Q, by.ID), mail.TOTPDisabled, "")
+		return struct{}{}, event, s.notify(tx, by, s.keepsFactor(tx.Q, by.ID), mail.TOTPDisabled, "")
 	})
 	return err
 }

@@ -26,22 +26,22 @@ type appender interface {
 	AppendJSON(dst []byte) []byte
 }
 
-// Made is the answer of a method that creates something: 201 with what was created, or 200 with
+// Created is the answer of a method that creates something: 201 with what was created, or 200 with
 // what already existed, such as under the same external id.
-type Made[T any] struct {
-	Of    T
-	Found bool // it already existed
+type Created[T any] struct {
+	Value    T
+	Existing bool // it already existed
 }
 
-func (m Made[T]) unwrap() (any, int) {
-	if m.Found {
-		return m.Of, http.StatusOK
+func (m Created[T]) unwrap() (any, int) {
+	if m.Existing {
+		return m.Value, http.StatusOK
 	}
-	return m.Of, http.StatusCreated
+	return m.Value, http.StatusCreated
 }
 
 // UnmarshalJSON decodes an answer that was stored for an idempotency key.
-func (m *Made[T]) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &m.Of) }
+func (m *Created[T]) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &m.Value) }
 
 // wrapped is an answer with its own status.
 type wrapped interface{ unwrap() (any, int) }

@@ -195,7 +195,7 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		x.Fail(err)
 		return
 	}
-	if key := x.Caller.IdempotencyKey; key != nil && f.MayPass() { // so a retry runs again
+	if key := x.Caller.IdempotencyKey; key != nil && f.Temporary() { // so a retry runs again
 		// The first attempt may have succeeded and only this retry been refused. Then
 		// replay the answer of the first.
 		earlier := s.DB.Answered(x.R.Context(), key)
@@ -249,7 +249,7 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 			OrganizationID: f.Scope.OrganizationID,
 			ResourceID:     asked,
 		}
-	case f.Outside:
+	case f.NotMember:
 		var left bool
 		err = s.DB.Read(context.WithoutCancel(x.R.Context()), func(q db.Q) (err error) {
 			left, err = probes.Of(x.Caller.ID).Left(q, s.now())
@@ -275,7 +275,7 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 // the connection.
 func (s *Endpoints) record(x *Exchange, by db.Caller, event audit.Event, f *fault.Fault) error {
 	_, err := db.Write(context.WithoutCancel(x.R.Context()), s.DB, by, func(tx *db.Tx) (*fault.Fault, audit.Event, error) {
-		if !f.Outside || event.Exempt() != "" {
+		if !f.NotMember || event.Exempt() != "" {
 			return f, event, nil
 		}
 		left, err := probes.Of(by.ID).Take(tx)

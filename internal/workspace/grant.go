@@ -108,7 +108,7 @@ func (s *Service) secondPersonFor(tx *db.Tx, by db.Caller, workspaceID, role str
 	if err != nil {
 		return pair, false, 0, err
 	}
-	involved = append(involved, by.Behind...)
+	involved = append(involved, by.CoInitiators...)
 	for _, one := range []access.Pair{access.Payouts, access.Receiving} {
 		if !given.Has(one.Approve) && (one != access.Payouts || !named) {
 			continue

@@ -82,7 +82,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		Change: func(_ *db.Tx, w *api.Workspace, changes *audit.Changes) error {
 			if in.OnDuplicate != nil {
 				before := *w
-				w.OnDuplicate = told(*in.OnDuplicate)
+				w.OnDuplicate = shownOnDuplicate(*in.OnDuplicate)
 				changes.Add("on_duplicate", before.OnDuplicate, w.OnDuplicate)
 			}
 			return nil

@@ -15,7 +15,7 @@ import (
 
 func listOf(q db.Q, by audit.Actor, after string, take int) ([]api.Workspace, error) {
 	return db.Collect(q, func(r db.Rows) api.Workspace {
-		return api.Workspace{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), OrganizationID: r.Text(3), OnDuplicate: told(r.Text(4))}
+		return api.Workspace{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), OrganizationID: r.Text(3), OnDuplicate: shownOnDuplicate(r.Text(4))}
 	}, `SELECT w.id, w.name, w.slug, w.organization_id, w.on_duplicate FROM live_member m JOIN workspace w ON w.id = m.workspace_id
 		WHERE m.account_id = $1 AND m.workspace_id > $2 AND ($4 = '' OR $4 LIKE '%' || m.workspace_id || '%') ORDER BY m.workspace_id LIMIT $3`,
 		by.ID, after, take, by.Scope.WorkspaceList())
@@ -33,7 +33,7 @@ func lock(tx *db.Tx, id string) (api.Workspace, error) {
 func one(row db.Row) (api.Workspace, error) {
 	var w api.Workspace
 	found, err := row.Scan(&w.ID, &w.Name, &w.Slug, &w.OrganizationID, &w.OnDuplicate)
-	w.OnDuplicate = told(w.OnDuplicate)
+	w.OnDuplicate = shownOnDuplicate(w.OnDuplicate)
 	if err == nil && !found {
 		err = fault.Missing("workspace")
 	}
@@ -62,8 +62,8 @@ func update(tx *db.Tx, w api.Workspace) error {
 		w.ID, w.Name, w.Slug, cmp.Or(w.OnDuplicate, api.OnDuplicateAllow))
 }
 
-// told returns the setting of duplicates for a response. It is empty while duplicates are allowed.
-func told(onDuplicate string) string {
+// shownOnDuplicate returns the setting of duplicates for a response. It is empty while duplicates are allowed.
+func shownOnDuplicate(onDuplicate string) string {
 	if onDuplicate == api.OnDuplicateAllow {
 		return ""
 	}

@@ -112,7 +112,7 @@ func verify(ctx context.Context, from Source, key *auditproof.Key, scratch strin
 	} else if err != nil {
 		return report, finding{err}
 	}
-	d, err := db.Open(ctx, db.Config{Dir: scratch, Alone: true})
+	d, err := db.Open(ctx, db.Config{Dir: scratch, Exclusive: true})
 	if err != nil {
 		return report, ofBackup(err)
 	}

@@ -7,9 +7,9 @@ type Use int
 
 // The ways to use a store.
 const (
-	Beside Use = iota // alongside other processes, as bursar admin does
-	Server            // as a server
-	Alone             // while no server uses it
+	Shared    Use = iota // alongside other processes, as bursar admin does
+	Server               // as a server
+	Exclusive            // while no server uses it
 )
 
 // ErrInUse is returned by Open if other processes use the store in an incompatible way.

@@ -36,7 +36,7 @@ func useLock(use engine.Use) string {
 	switch use {
 	case engine.Server:
 		return `SELECT pg_try_advisory_lock_shared` + key
-	case engine.Alone:
+	case engine.Exclusive:
 		return `SELECT pg_try_advisory_lock` + key
 	}
 	return ""

@@ -68,7 +68,7 @@ func Open(ctx context.Context, url string, use engine.Use, epoch *engine.Epoch) 
 	}
 	e.ready.Store(e.pool)
 	e.listener = listen(config.ConnConfig, use, epoch, e.reset)
-	if use != engine.Beside {
+	if use != engine.Shared {
 		if err := e.listener.wait(ctx); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}

@@ -34,7 +34,7 @@ func openAt(t testing.TB, url string) *database {
 	t.Helper()
 	d := &database{url: url, epoch: new(engine.Epoch)}
 	var err error
-	d.Engine, err = postgres.Open(context.Background(), url, engine.Beside, d.epoch)
+	d.Engine, err = postgres.Open(context.Background(), url, engine.Shared, d.epoch)
 	must(t, err)
 	must(t, d.Write(t.Context(), func(c engine.Conn) error {
 		return c.(engine.Migrator).Script(`CREATE TABLE IF NOT EXISTS pair (name TEXT PRIMARY KEY, value TEXT)`)

@@ -39,7 +39,7 @@ func Open(ctx context.Context, dir string, use engine.Use, epoch *engine.Epoch) 
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	var lock *flock.Flock
-	if use != engine.Beside {
+	if use != engine.Shared {
 		if lock, err = lockFolder(dir); err != nil {
 			return nil, err
 		}

@@ -13,7 +13,7 @@ import (
 // openEngine opens a database in dir and gives it an empty table of pairs.
 func openEngine(t testing.TB, dir string) *Engine {
 	t.Helper()
-	e, err := Open(context.Background(), dir, engine.Beside, new(engine.Epoch))
+	e, err := Open(context.Background(), dir, engine.Shared, new(engine.Epoch))
 	must(t, err)
 	must(t, e.Write(t.Context(), func(c engine.Conn) error {
 		return c.(*conn).Script("CREATE TABLE IF NOT EXISTS pair (name TEXT PRIMARY KEY, value TEXT)")
