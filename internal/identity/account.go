@@ -272,7 +272,7 @@ func revokeCredentials(tx *db.Tx, accountID string) error {
 // RevokeKeys revokes all API keys of an account, which ends the sessions that depend on them. It reports whether any of them was still
 // valid.
 func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, err error) {
-	if err := lockKeys(tx, accountID); err != nil {
+	if err := LockAccount(tx, accountID); err != nil {
 		return false, err
 	}
 	revoked, err = tx.Row(`SELECT id FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) LIMIT 1`,

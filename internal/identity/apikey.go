@@ -161,7 +161,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 		key.ExpiresAt = *in.ExpiresAt
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		if err := lockKeysOf(tx, by); err != nil {
+		if err := LockCaller(tx, by); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		if err := roomForKey(tx.Q, by.ID, tx.Now()); err != nil {
@@ -188,15 +188,15 @@ func (s *Service) tellOfKey(tx *db.Tx, by db.Caller, made api.NewAPIKey) error {
 	return s.config.Notices.Notify(tx, by, by.ID, by.Email, mail.KeyCreated, made.Name)
 }
 
-// lockKeys serializes changes of an account's keys. Call it before reading the clock, because it may have to wait.
-func lockKeys(tx *db.Tx, accountID string) error {
+// LockAccount serializes changes of an account's keys. Call it before reading the clock, because it may have to wait.
+func LockAccount(tx *db.Tx, accountID string) error {
 	_, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string))
 	return err
 }
 
-// lockKeysOf is lockKeys for a caller who creates a key.
-func lockKeysOf(tx *db.Tx, by db.Caller) error {
-	if err := lockKeys(tx, by.ID); err != nil {
+// LockCaller is LockAccount for a caller who gives access or makes a secret. It returns an error unless their session is live.
+func LockCaller(tx *db.Tx, by db.Caller) error {
+	if err := LockAccount(tx, by.ID); err != nil {
 		return err
 	}
 	return RequireSession(tx, by)
@@ -266,7 +266,7 @@ func (s *Service) RotateKey(ctx context.Context, by db.Caller, in RotateInput) (
 		grace = *in.GraceSeconds
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
-		if err := lockKeysOf(tx, by); err != nil {
+		if err := LockCaller(tx, by); err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
 		ownEnd, err := expiryOf(tx.Q, by.KeyID) // before the rotation brings it forward

@@ -34,7 +34,7 @@ func createClient(ctx context.Context, d *db.DB, by db.Caller, workspaceID, name
 			err = fault.Missing("workspace " + workspaceID)
 		}
 		if err == nil {
-			err = lockKeysOf(tx, by)
+			err = LockCaller(tx, by)
 		}
 		if err != nil {
 			return api.NewMachineClient{}, audit.Event{}, err

@@ -297,7 +297,7 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 		return api.DeviceDecision{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.DeviceDecision, audit.Event, error) {
-		if err := lockKeysOf(tx, by); err != nil {
+		if err := LockCaller(tx, by); err != nil {
 			return api.DeviceDecision{}, audit.Event{}, err
 		}
 		if status == codeApproved {

@@ -10,7 +10,7 @@ import (
 // It reads both in the transaction, with the account locked, because access may have ended after the request was authorized, also on
 // another node. A caller who locks members or other rows does that first.
 func HeldNow(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission) (held access.Set, err error) {
-	if err := lockKeysOf(tx, by); err != nil {
+	if err := LockCaller(tx, by); err != nil {
 		return 0, err
 	}
 	member, err := tx.Row(`SELECT m.workspace_id FROM live_member m JOIN account a ON a.id = m.account_id

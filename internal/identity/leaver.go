@@ -84,7 +84,7 @@ func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (ev
 	if err != nil || !live {
 		return event, false, err // ended with another key
 	}
-	if err = lockKeys(tx, accountID); err == nil {
+	if err = LockAccount(tx, accountID); err == nil {
 		err = endKeys(tx, k.ID)
 	}
 	if err != nil {

@@ -50,13 +50,13 @@ type revocation struct {
 
 var errNoKey = fault.Foreign("API key", fault.Scope{})
 
-// errPlacesChanged means that access was given with the key, in a place that was not locked, before its account was.
-var errPlacesChanged = errors.New("the key has given access in another place meanwhile")
+// errReachChanged means that a key was made with the key, or access given in a place that was not locked, before its account was locked.
+var errReachChanged = errors.New("the key was used to make keys or to give access meanwhile")
 
-// writeRevocation is db.Write for revokeKey: it repeats the transaction while the places change in which the key has given access.
+// writeRevocation is db.Write for revokeKey: it repeats the transaction while the key is used to make keys or to give access.
 func writeRevocation[T any](ctx context.Context, d *db.DB, by db.Caller, fn func(tx *db.Tx) (T, audit.Event, error)) (out T, err error) {
-	for range 5 {
-		if out, err = db.Write(ctx, d, by, fn); !errors.Is(err, errPlacesChanged) {
+	for range 20 {
+		if out, err = db.Write(ctx, d, by, fn); !errors.Is(err, errReachChanged) {
 			return out, err
 		}
 	}
@@ -85,13 +85,17 @@ func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) 
 	if err != nil {
 		return r, err
 	}
-	if err := lockKeys(tx, accountID); err != nil {
+	if err := LockAccount(tx, accountID); err != nil {
 		return r, err
 	}
-	// No one gives access with the key from here on: that locks the account, too.
-	nowOrganizations, nowWorkspaces, err := placesThrough(tx.Q, keys, compromised)
-	if err == nil && !(slices.Equal(organizations, nowOrganizations) && slices.Equal(workspaces, nowWorkspaces)) {
-		err = errPlacesChanged
+	// From here on no key is made with the key, and no access is given with it: both lock the account, too.
+	keysNow, err := family(tx.Q, id)
+	if err != nil {
+		return r, err
+	}
+	organizationsNow, workspacesNow, err := placesThrough(tx.Q, keysNow, compromised)
+	if err == nil && !(slices.Equal(keys, keysNow) && slices.Equal(organizations, organizationsNow) && slices.Equal(workspaces, workspacesNow)) {
+		err = errReachChanged
 	}
 	if err != nil {
 		return r, err

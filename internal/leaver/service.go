@@ -120,6 +120,9 @@ func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist,
 	if err := access.LockAllMembers(tx, in.ID); err != nil {
 		return list, err
 	}
+	if err := identity.LockCaller(tx, by); err != nil {
+		return list, err
+	}
 	return s.check(tx.Q, in.ID, who)
 }
 

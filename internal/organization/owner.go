@@ -98,7 +98,7 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 // stillOwner returns an error unless the caller is an owner in a live session. The organization is locked. Another owner may have removed
 // the caller after the request was authorized.
 func stillOwner(tx *db.Tx, by db.Caller, organizationID string) error {
-	if err := identity.RequireSession(tx, by); err != nil {
+	if err := identity.LockCaller(tx, by); err != nil {
 		return err
 	}
 	_, owns, err := owner(tx.Q, organizationID, by.ID)

@@ -153,3 +153,19 @@ func TestWhoIsRemovedMeanwhileMakesNoOwner(t *testing.T) {
 		}
 	})
 }
+
+// The report of a key locks the account, and no organization into which no one came through the key.
+func TestAnOwnerWhoseSessionsEndMeanwhileMakesNoOwner(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		thief, ghost := x.Member("admin"), x.Member("viewer")
+		addOwner(t, x, x.Owner, thief.UserID).OK()
+		owners(t, x, thief)
+		servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
+			if err := tx.Exec(`UPDATE account SET name = name WHERE id = $1`, thief.UserID); err != nil {
+				return err
+			}
+			return tx.Exec(`UPDATE session SET revoked_at = 1 WHERE account_id = $1`, thief.UserID)
+		}, func() *servertest.Answer { return addOwner(t, x, thief, ghost.UserID) }).Fails(401, "UNAUTHORIZED")
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/web"
 )
 
@@ -83,6 +84,9 @@ func (s *Service) decide(ctx context.Context, by db.Caller, in SuspensionInput, 
 // they came through a compromised key.
 func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access.OwnerSuspension, error) {
 	if _, err := lock(tx, in.ID); err != nil {
+		return access.OwnerSuspension{}, err
+	}
+	if err := identity.LockCaller(tx, by); err != nil {
 		return access.OwnerSuspension{}, err
 	}
 	if err := access.StillOwner(tx, by.Actor, in.ID); err != nil { // they may have been suspended meanwhile

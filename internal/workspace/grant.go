@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/mail"
 )
 
@@ -157,6 +158,9 @@ func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string
 func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
 	var g grant
 	if err := a.Payload(&g); err != nil {
+		return nil, "", err
+	}
+	if err := identity.LockAccount(tx, a.Maker.ID); err != nil { // so that the requester's key is not revoked meanwhile
 		return nil, "", err
 	}
 	if a.Maker.KeyID != "" {

@@ -3,7 +3,6 @@ package workspace_test
 import (
 	"testing"
 
-	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/server/servertest"
@@ -56,9 +55,6 @@ func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 				return p.maker.Put(p.x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.members.read"}})
 			},
 			"delete a role": func(p place) *servertest.Answer { return p.maker.Delete(p.x.Path("/roles/spare")) },
-			"loosen the policy": func(p place) *servertest.Answer {
-				return p.maker.Patch(p.x.Path("/receiving-policy"), body{"receiving_cooling_hours": 0})
-			},
 			"make a rule": func(p place) *servertest.Answer {
 				return p.maker.Post("/v2/approval-rules", body{"workspace_id": p.x.WorkspaceID, "approvals": 0, "up_to_cents": 100})
 			},
@@ -100,9 +96,29 @@ func TestAnInvitationThatAKeyMakesWhileItIsReportedEnds(t *testing.T) {
 				through_key_id, joined_at) VALUES ($1, $2, 'inv_meanwhile', 'inv_meanwhile', $3, $4, $3, $5, $5, $6)`,
 				x.WorkspaceID, guest.UserID, x.Owner.UserID, tx.Now()+1_000_000, key, tx.Now())
 		}
-		got := servertest.WhileUnderWay(t, n.DB, invite, func() api.CompromisedKey { return report(t, n, x.Owner, key) })
-		if got.InvitationsEnded != 1 {
-			t.Errorf("the report is %+v", got)
+		person := n.Person(t, x.Owner)
+		answer := servertest.WhileUnderWay(t, n.DB, invite, func() *servertest.Answer { return person.Post("/v1/api-keys/"+key+"/compromised", nil) })
+		if got := answer.OK().Number("invitations_ended"); got != 1 {
+			t.Errorf("%d invitations ended", got)
+		}
+	})
+}
+
+func TestAKeyThatIsMadeWhileItsParentIsReportedIsRevoked(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, _ := stolenKey(t, n, x.Owner)
+		create := func(tx *db.Tx) error {
+			if err := tx.Exec(`UPDATE account SET name = name WHERE id = $1`, x.Owner.UserID); err != nil {
+				return err
+			}
+			return tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, scope, one_factor, created_at, parent_id) VALUES ('key_child', $1, 'child', $2, '', '', FALSE, $3, $4)`,
+				x.Owner.UserID, "hash of the child of "+key, tx.Now(), key)
+		}
+		person := n.Person(t, x.Owner)
+		servertest.WhileUnderWay(t, n.DB, create, func() *servertest.Answer { return person.Post("/v1/api-keys/"+key+"/compromised", nil) }).OK()
+		if n.Count(t, `SELECT count(*) FROM api_key WHERE id = 'key_child' AND revoked_at IS NOT NULL`) != 1 {
+			t.Error("the child is not revoked")
 		}
 	})
 }
