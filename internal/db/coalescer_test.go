@@ -187,11 +187,11 @@ func TestAGatheredMutationWithAUsedIdempotencyKeyGetsTheFirstAnswer(t *testing.T
 }
 
 // BenchmarkGather compares 64 callers who change the same row in transactions of their own with the
-// same callers gathered.
+// same callers queued.
 func BenchmarkGather(b *testing.B) {
 	for name, store := range map[string]func(testing.TB) dbtest.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {
-		for _, gathered := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s/gathered=%t", name, gathered), func(b *testing.B) {
+		for _, queued := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%s/queued=%t", name, queued), func(b *testing.B) {
 				d := store(b).Open(b)
 				s := newSpender(b, d, 1<<60)
 				s.transactions.Store(1) // nobody waits for the first
@@ -200,7 +200,7 @@ func BenchmarkGather(b *testing.B) {
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
 						amount, key := n.Add(1), "balance"
-						if !gathered {
+						if !queued {
 							key = strconv.FormatInt(amount, 10)
 						}
 						if _, err := s.Write(b.Context(), key, db.Caller{}, amount); err != nil {

@@ -23,7 +23,7 @@ type Coalescer[In, Out any] struct {
 	run func(tx *Tx, list []Request[In]) ([]Result[Out], error)
 
 	mu      sync.Mutex
-	waiting map[string][]*gathered[In, Out] // by key; a key is present while a goroutine runs its mutations
+	waiting map[string][]*queued[In, Out] // by key; a key is present while a goroutine runs its mutations
 }
 
 // Request is a mutation that a caller has requested.
@@ -44,19 +44,19 @@ type Result[Out any] struct {
 // order given, and returns a result for each. Like the function of Write it may run more than once,
 // and must have no effects other than through tx.
 func NewCoalescer[In, Out any](d *DB, run func(tx *Tx, list []Request[In]) ([]Result[Out], error)) *Coalescer[In, Out] {
-	return &Coalescer[In, Out]{db: d, run: run, waiting: map[string][]*gathered[In, Out]{}}
+	return &Coalescer[In, Out]{db: d, run: run, waiting: map[string][]*queued[In, Out]{}}
 }
 
 const (
 	// maxGathered bounds how many mutations share a transaction, and so how long the first of them
 	// waits for the last.
 	maxGathered = 64
-	// gatherTimeout bounds how long a transaction may take if the server stops answering.
-	gatherTimeout = time.Minute
+	// coalesceTimeout bounds how long a transaction may take if the server stops answering.
+	coalesceTimeout = time.Minute
 )
 
-// gathered is a mutation in the queue.
-type gathered[In, Out any] struct {
+// queued is a mutation in the queue.
+type queued[In, Out any] struct {
 	Request[In]
 	ctx   context.Context
 	done  chan struct{}
@@ -77,7 +77,7 @@ func (g *Coalescer[In, Out]) Waiting(key string) int {
 
 // Write is the function Write for a mutation of the row that key identifies.
 func (g *Coalescer[In, Out]) Write(ctx context.Context, key string, by Caller, in In) (Out, error) {
-	m := &gathered[In, Out]{Request: Request[In]{by, in}, ctx: ctx, done: make(chan struct{})}
+	m := &queued[In, Out]{Request: Request[In]{by, in}, ctx: ctx, done: make(chan struct{})}
 	g.mu.Lock()
 	if queue, busy := g.waiting[key]; busy {
 		g.waiting[key] = append(queue, m)
@@ -98,10 +98,10 @@ func (g *Coalescer[In, Out]) Write(ctx context.Context, key string, by Caller, i
 	return g.writeAlone(m)
 }
 
-func (*gathered[In, Out]) none() (out Out) { return out }
+func (*queued[In, Out]) none() (out Out) { return out }
 
 // writeAlone carries out a mutation in a transaction of its own.
-func (g *Coalescer[In, Out]) writeAlone(m *gathered[In, Out]) (Out, error) {
+func (g *Coalescer[In, Out]) writeAlone(m *queued[In, Out]) (Out, error) {
 	return write(m.ctx, g.db, m.By, &m.trials, func(tx *Tx) (Out, audit.Event, error) {
 		results, err := g.run(tx, []Request[In]{m.Request})
 		if err != nil {
@@ -136,7 +136,7 @@ func (g *Coalescer[In, Out]) pass(key string) {
 
 // next returns the mutations that run next. If there are none, it removes the key and
 // returns nil.
-func (g *Coalescer[In, Out]) next(key string) []*gathered[In, Out] {
+func (g *Coalescer[In, Out]) next(key string) []*queued[In, Out] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.waiting[key]
@@ -153,15 +153,15 @@ func (g *Coalescer[In, Out]) next(key string) []*gathered[In, Out] {
 // refuses the transaction, nothing of it has happened. Then each mutation runs alone, so that only
 // the faulty ones fail. If the outcome is unknown, each mutation looks up its own. After any other
 // error they all get that error.
-func (g *Coalescer[In, Out]) writeTogether(list []*gathered[In, Out]) error {
-	ctx, cancel := context.WithTimeout(context.Background(), gatherTimeout) // the end of one caller must not end the others
+func (g *Coalescer[In, Out]) writeTogether(list []*queued[In, Out]) error {
+	ctx, cancel := context.WithTimeout(context.Background(), coalesceTimeout) // the end of one caller must not end the others
 	defer cancel()
 	var bump bool
 	err := g.db.engine.Write(ctx, func(c engine.Conn) error {
 		bump = false
 		tx := &Tx{Q: Q{c}, db: g.db}
 		var asks []Request[In]
-		var at []*gathered[In, Out]
+		var at []*queued[In, Out]
 		for _, m := range list {
 			m.alone, m.out = false, m.none()
 			if m.err = m.ctx.Err(); m.err != nil {
