@@ -176,7 +176,8 @@ func Appoint(tx *db.Tx, workspaceID, accountID, role, email string) error {
 		return err
 	}
 	return tx.Exec(`INSERT INTO receiving_policy (workspace_id, approval, two_seen_at, version, members_changed, appointed) VALUES ($1, $2, 0, 0, TRUE, $3)
-		ON CONFLICT (workspace_id) DO UPDATE SET members_changed = TRUE, appointed = excluded.appointed`, workspaceID, Automatic, email)
+		ON CONFLICT (workspace_id) DO UPDATE SET members_changed = TRUE,
+			appointed = COALESCE(receiving_policy.appointed || ', ', '') || excluded.appointed`, workspaceID, Automatic, email)
 }
 
 // Accept makes an invited account a member. If the account began with an invitation and has no home, the organization becomes its home.

@@ -703,7 +703,7 @@ CREATE TABLE receiving_policy (
     second_person_hours BIGINT,                         -- how long the requirement outlives the last second person; NULL for the default
     made_alone          BOOLEAN NOT NULL DEFAULT FALSE, -- one person set it while no other could approve
     members_changed     BOOLEAN NOT NULL DEFAULT FALSE, -- until it is checked whether a change has left no second person
-    appointed           TEXT,                           -- an approver whom an operator has appointed, until approvers and owners are mailed
+    appointed           TEXT,                           -- approvers whom operators have appointed, until approvers and owners are mailed
     extended_at         BIGINT NOT NULL DEFAULT 0,      -- when the requirement was last extended; 0 is never
     version             BIGINT NOT NULL
 );
