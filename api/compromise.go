@@ -36,8 +36,6 @@ type SuspendedAccess struct {
 	SuspendedAt int64    `json:"suspended_at"`
 	// LastAdmin reports that nothing was suspended, because the workspace has no other admin.
 	LastAdmin bool `json:"last_admin,omitzero"`
-	// Reported means that the access stays in force until an admin decides, because the person who reported the key has left the workspace.
-	Reported bool `json:"reported,omitzero"`
 }
 
 // SuspendedOwner is an owner who was added through a compromised API key. Another owner, added by other means, confirms or removes them.
@@ -51,6 +49,4 @@ type SuspendedOwner struct {
 	SuspendedAt    int64  `json:"suspended_at"`
 	// LastOwner reports that nothing was suspended, because the organization has no other owner.
 	LastOwner bool `json:"last_owner,omitzero"`
-	// Reported means that they stay an owner until another owner decides, because the person who reported the key is no longer an owner.
-	Reported bool `json:"reported,omitzero"`
 }

@@ -5,6 +5,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/fault"
 )
 
 // cameThrough selects the API key through which a new membership or role of a workspace comes. That is the key of the caller's session, or
@@ -39,6 +40,23 @@ func NoteOwnerOrigin(tx *db.Tx, by audit.Actor, organizationID, accountID string
 	return tx.Exec(`UPDATE organization_member SET through_key_id = COALESCE($4, (SELECT g.through_key_id FROM organization_member g
 			WHERE g.organization_id = $1 AND g.account_id = $3))
 		WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID, by.ID, db.NullText(by.KeyID))
+}
+
+// RequireOwnOriginInWorkspace returns an error if the caller became a member of a workspace, or got a role there, through a compromised key.
+func RequireOwnOriginInWorkspace(q db.Q, by audit.Actor, workspaceID string) error {
+	for _, table := range []string{"workspace_member", "member_role"} {
+		compromised, err := q.Row(`SELECT c.id FROM `+table+` m JOIN compromised_key c ON c.id = m.through_key_id
+			WHERE m.workspace_id = $1 AND m.account_id = $2 LIMIT 1`, workspaceID, by.ID).Scan(new(string))
+		if err == nil && compromised {
+			f := fault.New(fault.Forbidden, "your own access came through a compromised API key: an admin whose access did not decides, or the operator appoints one")
+			f.Scope.WorkspaceID = workspaceID
+			err = f
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WorkspacesThrough lists the workspaces that someone joined through API keys, in lock order.

@@ -13,7 +13,6 @@ import (
 type Compromise struct {
 	OwnerID string   // owner of the keys
 	Keys    []string // the key, the keys created with it and their successors, sorted
-	Again   bool     // the key was reported before
 }
 
 // VoidInvitations ends the pending invitations to a workspace that were created with API keys. For compromised keys it also ends those by
@@ -38,8 +37,7 @@ func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised b
 type grant struct{ accountID, role, keyID string }
 
 // SuspendMembers suspends the memberships and roles in a workspace that came through compromised keys. The owner of the keys stays a
-// member, and the workspace keeps its last admin. If the owner has left the workspace, nothing is suspended, and an admin is asked to
-// decide. The caller has locked the members of the workspace.
+// member, and the workspace keeps its last admin. The caller has locked the members of the workspace.
 func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string) ([]Suspension, error) {
 	read := func(r db.Rows) grant { return grant{r.Text(0), r.Text(1), r.Text(2)} }
 	members, err := db.Collect(tx.Q, read, `SELECT account_id, '', through_key_id FROM workspace_member
@@ -55,12 +53,10 @@ func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string
 	for _, one := range roles {
 		held[one.accountID] = append(held[one.accountID], one.role)
 	}
-	through, there := map[string]bool{}, false // who came through the keys, and whether the owner is still a member
+	through := map[string]bool{} // who came through the keys
 	var list []Suspension
 	for _, one := range members {
-		if one.accountID == c.OwnerID {
-			there = true
-		} else if isOneOf(c.Keys, one.keyID) {
+		if one.accountID != c.OwnerID && isOneOf(c.Keys, one.keyID) {
 			through[one.accountID] = true
 			list = append(list, Suspension{AccountID: one.accountID, KeyID: one.keyID, Kind: SuspendedMember, Roles: held[one.accountID]})
 		}
@@ -73,19 +69,11 @@ func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string
 	if len(list) == 0 {
 		return nil, nil
 	}
-	reported, err := c.onlyReports(tx.Q, by, there, through, removal{workspaceID, c.OwnerID, audit.MemberRemoved})
-	if err != nil {
-		return nil, err
-	}
-	if reported {
-		if list, err = c.notYetAsked(tx.Q, workspaceID, list); err != nil {
-			return nil, err
-		}
-	} else if err := keepAdmin(tx.Q, workspaceID, list); err != nil {
+	if err := keepAdmin(tx.Q, workspaceID, list); err != nil {
 		return nil, err
 	}
 	for i := range list {
-		list[i].ID, list[i].WorkspaceID, list[i].At, list[i].Reported = tx.NewID("sus"), workspaceID, tx.Now(), reported
+		list[i].ID, list[i].WorkspaceID, list[i].At = tx.NewID("sus"), workspaceID, tx.Now()
 	}
 	return list, suspend(tx, by, list)
 }
@@ -110,32 +98,18 @@ func keepAdmin(q db.Q, workspaceID string, list []Suspension) error {
 	return nil
 }
 
-// notYetAsked returns the access for which no admin decision is pending. A person who has left a workspace can report a key there once.
-func (c Compromise) notYetAsked(q db.Q, workspaceID string, list []Suspension) ([]Suspension, error) {
-	if c.Again {
-		return nil, nil
-	}
-	open, err := Suspensions(q, workspaceID, "", len(list)+1)
-	for _, one := range open {
-		list = slices.DeleteFunc(list, func(s Suspension) bool {
-			return s.AccountID == one.AccountID && s.Kind == one.Kind && slices.Equal(s.Roles, one.Roles)
-		})
-	}
-	return list, err
-}
-
-// suspend stores the suspensions, and ends the access unless it is only reported.
+// suspend stores the suspensions, and ends the access.
 func suspend(tx *db.Tx, by audit.Actor, list []Suspension) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(s Suspension) bool { return s.LastAdmin })
 	var rows [][]any
 	for _, s := range list {
-		rows = append(rows, []any{s.ID, s.WorkspaceID, s.AccountID, s.KeyID, s.Kind, strings.Join(s.Roles, " "), s.At, db.NullText(by.ID), s.Reported})
+		rows = append(rows, []any{s.ID, s.WorkspaceID, s.AccountID, s.KeyID, s.Kind, strings.Join(s.Roles, " "), s.At, db.NullText(by.ID)})
 	}
-	if err := tx.InsertRows(`INSERT INTO suspended_access (id, workspace_id, account_id, key_id, kind, roles, suspended_at, suspended_by, state, reported) VALUES `,
-		`($1, $2, $3, $4, $5, $6, $7, $8, 'suspended', $9)`, rows); err != nil {
+	if err := tx.InsertRows(`INSERT INTO suspended_access (id, workspace_id, account_id, key_id, kind, roles, suspended_at, suspended_by, state) VALUES `,
+		`($1, $2, $3, $4, $5, $6, $7, $8, 'suspended')`, rows); err != nil {
 		return err
 	}
-	return endAccess(tx, slices.DeleteFunc(list, func(s Suspension) bool { return s.Reported }))
+	return endAccess(tx, list)
 }
 
 // endAccess ends memberships and roles of one workspace, many in one statement.

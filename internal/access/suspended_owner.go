@@ -1,8 +1,6 @@
 package access
 
 import (
-	"slices"
-
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -17,12 +15,10 @@ type OwnerSuspension struct {
 	KeyID          string
 	At             int64
 	LastOwner      bool // nothing was suspended, because the organization has no other owner
-	Reported       bool // in force until an owner decides, because the person who reported the key is no longer an owner
 }
 
-// SuspendOwners suspends the owners of an organization who came through compromised keys. The owner of the keys stays one, and the
-// organization keeps its last owner. If the owner of the keys is no longer an owner, nothing is suspended, and an owner is asked to decide.
-// The caller has locked the organization.
+// SuspendOwners suspends the owners of an organization who came through compromised keys. The owner of the keys is not suspended, and the
+// organization keeps its last owner. The caller has locked the organization.
 func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID string) ([]OwnerSuspension, error) {
 	type owner struct {
 		accountID, keyID string
@@ -34,11 +30,11 @@ func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID stri
 	if err != nil {
 		return nil, err
 	}
-	through, there, others := map[string]bool{}, false, 0
+	others := 0
 	var list []OwnerSuspension
 	last := -1 // the last of those who can act
 	for _, o := range owners {
-		if there = there || o.accountID == c.OwnerID; o.accountID == c.OwnerID || !isOneOf(c.Keys, o.keyID) {
+		if o.accountID == c.OwnerID || !isOneOf(c.Keys, o.keyID) {
 			if o.active {
 				others++
 			}
@@ -47,32 +43,13 @@ func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID stri
 		if o.active {
 			last = len(list)
 		}
-		through[o.accountID] = true
 		list = append(list, OwnerSuspension{OrganizationID: organizationID, AccountID: o.accountID, KeyID: o.keyID, At: tx.Now()})
 	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	reported, err := c.onlyReports(tx.Q, by, there, through, removal{"", organizationID, audit.OwnerRemoved})
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case reported && c.Again:
-		return nil, nil
-	case reported:
-		open, err := SuspendedOwners(tx.Q, organizationID, "", len(list)+1)
-		if err != nil {
-			return nil, err
-		}
-		list = slices.DeleteFunc(list, func(s OwnerSuspension) bool {
-			return slices.ContainsFunc(open, func(o OwnerSuspension) bool { return o.AccountID == s.AccountID })
-		})
-	case others == 0 && last >= 0:
+	if others == 0 && last >= 0 {
 		list[last].LastOwner = true
 	}
 	for i := range list {
-		list[i].ID, list[i].Reported = tx.NewID("sus"), reported
+		list[i].ID = tx.NewID("sus")
 		if err := suspendOwner(tx, by, list[i]); err != nil {
 			return nil, err
 		}
@@ -84,8 +61,8 @@ func suspendOwner(tx *db.Tx, by audit.Actor, s OwnerSuspension) error {
 	if s.LastOwner {
 		return nil
 	}
-	if err := tx.Exec(`INSERT INTO suspended_owner (id, organization_id, account_id, key_id, reported, suspended_at, suspended_by, state)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 'suspended')`, s.ID, s.OrganizationID, s.AccountID, s.KeyID, s.Reported, s.At, db.NullText(by.ID)); err != nil || s.Reported {
+	if err := tx.Exec(`INSERT INTO suspended_owner (id, organization_id, account_id, key_id, suspended_at, suspended_by, state)
+		VALUES ($1, $2, $3, $4, $5, $6, 'suspended')`, s.ID, s.OrganizationID, s.AccountID, s.KeyID, s.At, db.NullText(by.ID)); err != nil {
 		return err
 	}
 	return EndOwnership(tx, s.OrganizationID, s.AccountID)
@@ -99,10 +76,10 @@ func EndOwnership(tx *db.Tx, organizationID, accountID string) error {
 	return LeaveHome(tx, accountID)
 }
 
-const suspendedOwnerColumns = `id, organization_id, account_id, key_id, suspended_at, reported`
+const suspendedOwnerColumns = `id, organization_id, account_id, key_id, suspended_at`
 
 func readSuspendedOwner(r db.Rows) OwnerSuspension {
-	return OwnerSuspension{ID: r.Text(0), OrganizationID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), At: r.Int(4), Reported: r.Bool(5)}
+	return OwnerSuspension{ID: r.Text(0), OrganizationID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), At: r.Int(4)}
 }
 
 // SuspendedOwners lists the owners of an organization who wait for an owner's decision, oldest first.

@@ -1,13 +1,10 @@
 package access
 
 import (
-	"cmp"
-	"slices"
 	"strings"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 )
 
 // Kinds of suspended access.
@@ -26,13 +23,12 @@ type Suspension struct {
 	Roles       []string
 	At          int64
 	LastAdmin   bool // nothing was suspended, because the workspace has no other admin
-	Reported    bool // in force until an admin decides, because the person who reported the key has left the workspace
 }
 
-const suspensionColumns = `id, workspace_id, account_id, key_id, kind, roles, suspended_at, reported`
+const suspensionColumns = `id, workspace_id, account_id, key_id, kind, roles, suspended_at`
 
 func readSuspension(r db.Rows) Suspension {
-	return Suspension{ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), Kind: r.Text(4), Roles: strings.Fields(r.Text(5)), At: r.Int(6), Reported: r.Bool(7)}
+	return Suspension{ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), Kind: r.Text(4), Roles: strings.Fields(r.Text(5)), At: r.Int(6)}
 }
 
 // Suspensions lists the suspended access in a workspace, oldest first.
@@ -54,9 +50,6 @@ func FindSuspension(q db.Q, workspaceID, id string) (s Suspension, found bool, e
 func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 	if err := decideSuspension(tx, by, s, "confirmed"); err != nil {
 		return err
-	}
-	if s.Reported {
-		return vouchFor(tx, by, s)
 	}
 	_, member, err := MemberOf(tx.Q, s.WorkspaceID, s.AccountID)
 	if err != nil {
@@ -91,17 +84,6 @@ func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 	return NoteOrigin(tx, by, s.WorkspaceID, s.AccountID)
 }
 
-// vouchFor stores the caller as the grantor of access that was only reported.
-func vouchFor(tx *db.Tx, by audit.Actor, s Suspension) error {
-	for _, table := range []string{"workspace_member", "member_role"} {
-		if err := tx.Exec(`UPDATE `+table+` SET given_by = NULL WHERE workspace_id = $1 AND account_id = $2 AND through_key_id = $3`,
-			s.WorkspaceID, s.AccountID, s.KeyID); err != nil {
-			return err
-		}
-	}
-	return NoteOrigin(tx, by, s.WorkspaceID, s.AccountID)
-}
-
 // SuspendedMembership is a membership of a workspace that is suspended.
 type SuspendedMembership struct {
 	WorkspaceID, WorkspaceName string
@@ -115,7 +97,7 @@ func SuspendedIn(q db.Q, organizationID, accountID string) (list []SuspendedMemb
 		return SuspendedMembership{r.Text(0), r.Text(1), strings.Fields(r.Text(2))}
 	},
 		`SELECT w.id, w.name, s.roles FROM suspended_access s JOIN workspace w ON w.id = s.workspace_id
-		WHERE s.account_id = $1 AND s.state = 'suspended' AND s.kind = 'member' AND s.reported = FALSE AND w.organization_id = $2 ORDER BY w.id`, accountID, organizationID)
+		WHERE s.account_id = $1 AND s.state = 'suspended' AND s.kind = 'member' AND w.organization_id = $2 ORDER BY w.id`, accountID, organizationID)
 	if err == nil {
 		owner, err = q.Row(`SELECT id FROM suspended_owner WHERE account_id = $1 AND state = 'suspended' AND organization_id = $2 LIMIT 1`, accountID, organizationID).
 			Scan(new(string))
@@ -133,16 +115,9 @@ func DropAllSuspended(tx *db.Tx, organizationID, accountID string) error {
 		AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`, accountID, organizationID, tx.Now())
 }
 
-// DropSuspended ends suspended access permanently. Access that was only reported ends with it. The workspace keeps its last admin. The
-// caller has locked the members of the workspace.
+// DropSuspended ends suspended access permanently. The caller has locked the members of the workspace.
 func DropSuspended(tx *db.Tx, by audit.Actor, s Suspension) error {
-	if err := decideSuspension(tx, by, s, "removed"); err != nil || !s.Reported {
-		return err
-	}
-	if last, err := IsLastAdmin(tx.Q, s.WorkspaceID, s.AccountID); err != nil || last && slices.Contains(s.Roles, Admin) {
-		return cmp.Or(err, error(fault.New(fault.LastAdmin, "this is the last admin of the workspace: make another member an admin first")))
-	}
-	return endAccess(tx, []Suspension{s})
+	return decideSuspension(tx, by, s, "removed")
 }
 
 func decideSuspension(tx *db.Tx, by audit.Actor, s Suspension, state string) error {

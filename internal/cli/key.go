@@ -275,11 +275,8 @@ func (r *remote) reportKey(ctx context.Context, s *session, k api.APIKey, f term
 	}
 	for _, one := range report.Suspended {
 		text := "Suspended the %s %s with %s in %s.\n"
-		switch {
-		case one.LastAdmin:
+		if one.LastAdmin {
 			text = "Not suspended, because the workspace has no other admin: the %s %s with %s in %s.\n"
-		case one.Reported:
-			text = "Reported to the admins, because you have left the workspace: the %s %s with %s in %s.\n"
 		}
 		fmt.Fprintf(r.terminal.Err, text, one.Kind, one.UserID, strings.Join(one.Roles, ", "), one.WorkspaceID)
 	}
@@ -288,11 +285,8 @@ func (r *remote) reportKey(ctx context.Context, s *session, k api.APIKey, f term
 	}
 	for _, one := range report.SuspendedOwners {
 		text := "Suspended the owner %s of %s.\n"
-		switch {
-		case one.LastOwner:
+		if one.LastOwner {
 			text = "Not suspended, because the organization has no other owner: the owner %s of %s.\n"
-		case one.Reported:
-			text = "Reported to the owners, because you are no longer one: the owner %s of %s.\n"
 		}
 		fmt.Fprintf(r.terminal.Err, text, one.UserID, one.OrganizationID)
 	}

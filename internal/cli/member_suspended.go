@@ -17,9 +17,7 @@ func newMembersSuspended(r *remote) *cobra.Command {
 	return commandGroup(&cobra.Command{
 		Use: "suspended", Short: "Decide about access that came through a compromised key",
 		Long: `Members and roles that were added with a compromised API key are suspended
-until an admin confirms or removes them. If whoever reported the key has left
-the workspace, they are only reported: they keep their access until an admin
-removes it. Report a key as compromised with
+until an admin confirms or removes them. Report a key as compromised with
 'bursar keys revoke KEY --compromised'.`,
 		Example: `  bursar members suspended list
   bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
@@ -40,10 +38,10 @@ func newSuspendedList(r *remote) *cobra.Command {
 			return s.Members.Suspended(ctx, w.ID, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"id", "who", "kind", "roles", "state", "key", "since"}, Detail: []string{"key"}, Empty: "Nothing is suspended."}
+			return &term.Table{Columns: []string{"id", "who", "kind", "roles", "key", "since"}, Detail: []string{"key"}, Empty: "Nothing is suspended."}
 		},
 		cells: func(_ term.Format, a api.SuspendedAccess) []string {
-			return []string{a.ID, person(a.Name, a.Email), a.Kind, strings.Join(a.Roles, ", "), suspensionState(a.Reported), a.KeyID, localTime(a.SuspendedAt)}
+			return []string{a.ID, person(a.Name, a.Email), a.Kind, strings.Join(a.Roles, ", "), a.KeyID, localTime(a.SuspendedAt)}
 		},
 	}))
 }
@@ -52,7 +50,8 @@ func newSuspendedConfirm(r *remote) *cobra.Command {
 	return suspensionCommand(r, &cobra.Command{
 		Use: "confirm ID", Short: "Give suspended access back",
 		Long: `Give suspended access back. You need every permission that it gives. You
-cannot decide about your own access.`,
+cannot decide about your own access, or if your own access came through a
+compromised key.`,
 		Example: `  bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
 	}, "Give %s the access back?", "Confirmed the access of %s.\n", (*client.MemberService).ConfirmSuspended)
 }

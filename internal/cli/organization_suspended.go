@@ -42,20 +42,12 @@ func newOwnersSuspendedList(r *remote) *cobra.Command {
 			return s.Organizations.SuspendedOwners(ctx, o.ID, client.ListParams{Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"id", "who", "state", "key", "since"}, Detail: []string{"key"}, Empty: "No owner is suspended."}
+			return &term.Table{Columns: []string{"id", "who", "key", "since"}, Detail: []string{"key"}, Empty: "No owner is suspended."}
 		},
 		cells: func(_ term.Format, o api.SuspendedOwner) []string {
-			return []string{o.ID, person(o.Name, o.Email), suspensionState(o.Reported), o.KeyID, localTime(o.SuspendedAt)}
+			return []string{o.ID, person(o.Name, o.Email), o.KeyID, localTime(o.SuspendedAt)}
 		},
 	}), &org)
-}
-
-// suspensionState returns whether access is suspended or only reported.
-func suspensionState(reported bool) string {
-	if reported {
-		return "reported"
-	}
-	return "suspended"
 }
 
 func newOwnersConfirm(r *remote) *cobra.Command {

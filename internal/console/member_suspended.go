@@ -87,7 +87,7 @@ func (c *Console) reportKey(v *visit) error {
 	text := "API key revoked. Nothing else came through it."
 	if int64(len(report.SuspendedOwners))+report.SuspendedCount+report.InvitationsEnded > 0 {
 		text = "API key revoked. The members and roles that came through it are suspended until an admin confirms or removes them, and owners until an owner does. " +
-			"Where you have left, admins and owners are asked. Invitations made with it have ended."
+			"Invitations made with it have ended."
 	}
 	if v.can(access.AuditRead) { // the log of its use
 		return v.done(text, auditFilter{KeyID: report.ID}.address(v.path("audit")))

@@ -111,7 +111,7 @@ func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) 
 	r.at = tx.Now()
 	c := access.Compromise{OwnerID: accountID, Keys: keys}
 	if compromised {
-		if c.Again, err = noteCompromised(tx, id, keys); err == nil {
+		if err = noteCompromised(tx, keys); err == nil {
 			err = revokeAll(tx, keys)
 		}
 	} else {
@@ -213,21 +213,17 @@ func revokeAll(tx *db.Tx, keys []string) error {
 	return nil
 }
 
-// noteCompromised stores that a key and others of its family may have been used by someone else, even if they have ended. It reports
-// whether the key was already marked.
-func noteCompromised(tx *db.Tx, id string, keys []string) (known bool, err error) {
-	if known, err = tx.Row(`SELECT id FROM compromised_key WHERE id = $1`, id).Scan(new(string)); err != nil {
-		return known, err
-	}
+// noteCompromised stores that a key and others of its family may have been used by someone else, even if they have ended.
+func noteCompromised(tx *db.Tx, keys []string) error {
 	for piece := range db.Pieces(keys) {
 		sql := db.NewStatement(`INSERT INTO compromised_key (id, reported_at) SELECT id, CAST(`, tx.Now())
 		sql.Add(` AS BIGINT) FROM api_key WHERE id IN (`, db.Args(piece)...)
 		sql.Add(`) ON CONFLICT (id) DO NOTHING`)
 		if err := tx.ExecOf(sql); err != nil {
-			return known, err
+			return err
 		}
 	}
-	return known, nil
+	return nil
 }
 
 // events returns the audit rows: one for the key, and one for each invitation, member and role in the log of its workspace.
@@ -244,11 +240,8 @@ func (r revocation) events(own audit.Event) audit.Event {
 	for _, s := range r.suspended {
 		event := audit.Event{Action: audit.MemberSuspended, WorkspaceID: s.WorkspaceID, ResourceID: s.AccountID,
 			Description: "Suspended access that was given with a compromised API key"}
-		switch {
-		case s.LastAdmin:
+		if s.LastAdmin {
 			event.Outcome, event.Description = audit.Failure, "Kept the last admin, whose access was given with a compromised API key"
-		case s.Reported:
-			event.Outcome, event.Description = audit.Failure, "Kept access that was given with an API key that a former member reports as compromised"
 		}
 		event.Changes.Add("suspension_id", nil, s.ID)
 		event.Changes.AddItems("roles", s.Roles, nil)
@@ -264,11 +257,8 @@ func (r revocation) events(own audit.Event) audit.Event {
 func ownerSuspended(o access.OwnerSuspension) audit.Event {
 	event := audit.Event{Action: audit.OwnerSuspended, OrganizationID: o.OrganizationID, ResourceID: o.OrganizationID,
 		Description: "Suspended an owner who was added through a compromised API key"}
-	switch {
-	case o.LastOwner:
+	if o.LastOwner {
 		event.Outcome, event.Description = audit.Failure, "Kept the last owner, who was added through a compromised API key"
-	case o.Reported:
-		event.Outcome, event.Description = audit.Failure, "Kept an owner who was added through an API key that a former owner reports as compromised"
 	}
 	event.Changes.Add("suspension_id", nil, o.ID)
 	event.Changes.Add("owners", o.AccountID, nil)
@@ -294,11 +284,11 @@ func (r revocation) report(id, accountID string) api.CompromisedKey {
 	}
 	for _, s := range r.suspended[:min(len(r.suspended), maxShown)] {
 		report.Suspended = append(report.Suspended, api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind,
-			Roles: s.Roles, SuspendedAt: s.At, LastAdmin: s.LastAdmin, Reported: s.Reported})
+			Roles: s.Roles, SuspendedAt: s.At, LastAdmin: s.LastAdmin})
 	}
 	for _, o := range r.owners {
 		report.SuspendedOwners = append(report.SuspendedOwners, api.SuspendedOwner{ID: o.ID, OrganizationID: o.OrganizationID, UserID: o.AccountID, KeyID: o.KeyID,
-			SuspendedAt: o.At, LastOwner: o.LastOwner, Reported: o.Reported})
+			SuspendedAt: o.At, LastOwner: o.LastOwner})
 	}
 	return report
 }

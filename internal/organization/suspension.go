@@ -37,7 +37,7 @@ func (s *Service) SuspendedOwners(ctx context.Context, by db.Caller, in OwnersIn
 }
 
 func wireSuspension(q db.Q, s access.OwnerSuspension) (api.SuspendedOwner, error) {
-	o := api.SuspendedOwner{ID: s.ID, OrganizationID: s.OrganizationID, UserID: s.AccountID, KeyID: s.KeyID, SuspendedAt: s.At, Reported: s.Reported}
+	o := api.SuspendedOwner{ID: s.ID, OrganizationID: s.OrganizationID, UserID: s.AccountID, KeyID: s.KeyID, SuspendedAt: s.At}
 	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.AccountID).Scan(&o.Email, &o.Name)
 	return o, err
 }
@@ -76,7 +76,11 @@ func (s *Service) decide(ctx context.Context, by db.Caller, in SuspensionInput, 
 		}
 		event := ownerEvent(action, in.ID, "Removed the suspended owner "+shown.Email)
 		event.Changes.Add("suspension_id", row.ID, nil)
-		return shown, event, remove(tx, by, row)
+		ended, err := remove(tx, by, row)
+		if ended {
+			event.Changes.Add("owners", row.AccountID, nil)
+		}
+		return shown, event, err
 	})
 }
 
@@ -107,13 +111,13 @@ func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access
 	return row, err
 }
 
-// reinstate restores a suspended owner, if they are still a member. One who was only reported is still an owner.
+// reinstate restores a suspended owner, if they are still a member.
 func reinstate(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
 	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "confirmed"); err != nil {
 		return err
 	}
 	_, owns, err := owner(tx.Q, row.OrganizationID, row.AccountID)
-	if err != nil || row.Reported && !owns {
+	if err != nil {
 		return err
 	}
 	if !owns {
@@ -131,12 +135,17 @@ func reinstate(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
 	return access.NoteOwnerOrigin(tx, by.Actor, row.OrganizationID, row.AccountID)
 }
 
-func remove(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
-	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "removed"); err != nil || !row.Reported {
-		return err
+// remove ends a suspended ownership permanently. If the person was made an owner again since, it ends that ownership and reports it.
+func remove(tx *db.Tx, by db.Caller, row access.OwnerSuspension) (ended bool, err error) {
+	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "removed"); err != nil {
+		return false, err
+	}
+	_, owns, err := owner(tx.Q, row.OrganizationID, row.AccountID)
+	if err != nil || !owns {
+		return false, err
 	}
 	if err := notLastOwner(tx.Q, row.OrganizationID, row.AccountID); err != nil {
-		return err
+		return false, err
 	}
-	return access.EndOwnership(tx, row.OrganizationID, row.AccountID)
+	return true, access.EndOwnership(tx, row.OrganizationID, row.AccountID)
 }

@@ -1,6 +1,7 @@
 package organization_test
 
 import (
+	"slices"
 	"testing"
 
 	"bursar/api"
@@ -107,21 +108,51 @@ func TestTheLastOwnerIsNotSuspendedAndDecidesNothing(t *testing.T) {
 	})
 }
 
-func TestAFormerOwnerOnlyReportsOwners(t *testing.T) {
+// A thief could make the owner of the key a former owner, or have them leave.
+func TestTheReportOfAFormerOwnerSuspendsWhoCameThroughTheirKey(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x := stolenOwnership(t, n)
-		honest := x.Member("viewer")
-		x.own(n.Person(t, x.Owner), honest)
-		n.Person(t, x.Owner).Delete(x.OrganizationPath("/owners/" + x.Owner.UserID)).OK() // they leave
-		got := x.report(t, x.Owner)
-		if len(got.SuspendedOwners) != 1 || !got.SuspendedOwners[0].Reported || !x.isOwner(x.puppet) {
-			t.Fatalf("the report is %+v", got)
+		for name, end := range map[string]func(x theft){
+			"they left": func(x theft) { n.Person(t, x.Owner).Delete(x.OrganizationPath("/owners/" + x.Owner.UserID)).OK() },
+			"a puppet removed them and left": func(x theft) {
+				for _, who := range []*servertest.Client{x.Owner, x.puppet} {
+					n.Person(t, x.puppet).Delete(x.OrganizationPath("/owners/" + who.UserID)).OK()
+				}
+			},
+		} {
+			x := stolenOwnership(t, n)
+			honest, other := x.Member("viewer"), x.Member("viewer")
+			x.own(n.Person(t, x.Owner), honest)
+			x.own(x.thief, other)
+			end(x)
+			x.report(t, x.Owner)
+			if x.isOwner(x.puppet) || x.isOwner(other) || !x.isOwner(honest) {
+				t.Errorf("%s: the wrong owners are suspended", name)
+			}
 		}
-		path := x.OrganizationPath("/suspended/" + x.waiting(honest)[0].ID)
-		n.Person(t, x.puppet).Post(path+"/confirm", nil).Fails(403, "FORBIDDEN")
-		n.Person(t, honest).Post(path+"/remove", nil).OK()
-		if x.isOwner(x.puppet) {
-			t.Error("the reported owner is one still")
+	})
+}
+
+func TestRemovingASuspendedOwnerWhoWasAddedAgainEndsTheirOwnership(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for _, again := range []bool{false, true} {
+			x := stolenOwnership(t, n)
+			x.report(t, x.Owner)
+			owner := n.Person(t, x.Owner)
+			if again {
+				x.own(owner, x.puppet)
+			}
+			owner.Post(x.OrganizationPath("/suspended/"+x.waiting(owner)[0].ID+"/remove"), nil).OK()
+			if x.isOwner(x.puppet) {
+				t.Error("the removed owner is one still")
+			}
+			id := owner.Get(x.OrganizationAuditPath() + "&action=iam.organization.owner_removed").OK().Column("id")[0]
+			row := servertest.Decoded[api.AuditEntry](owner.Get("/v1/audit/" + id + "?organization_id=" + x.OrganizationID))
+			named := slices.ContainsFunc(row.Changes, func(c api.AuditChange) bool {
+				return c.Field == "owners" && string(c.Before) == `"`+x.puppet.UserID+`"`
+			})
+			if named != again {
+				t.Errorf("added again: %v, the changes are %+v", again, row.Changes)
+			}
 		}
 	})
 }

@@ -38,12 +38,12 @@ func (s *Service) SuspendedAccess(ctx context.Context, by db.Caller, in MembersI
 }
 
 func wireSuspension(q db.Q, s access.Suspension) (api.SuspendedAccess, error) {
-	a := api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind, Roles: s.Roles, SuspendedAt: s.At, Reported: s.Reported}
+	a := api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind, Roles: s.Roles, SuspendedAt: s.At}
 	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.AccountID).Scan(&a.Email, &a.Name)
 	return a, err
 }
 
-// ConfirmSuspended restores suspended access, or keeps access that was only reported. The caller must be able to grant it.
+// ConfirmSuspended restores suspended access. The caller must be able to grant it.
 func (s *Service) ConfirmSuspended(ctx context.Context, by db.Caller, in SuspensionInput) (api.SuspendedAccess, error) {
 	return s.decideSuspended(ctx, by, in, audit.MemberReinstated, "Confirmed the access of ", access.Reinstate)
 }
@@ -78,11 +78,14 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 			f.Scope.WorkspaceID = in.ID
 			return api.SuspendedAccess{}, audit.Event{}, f
 		}
+		if err := access.RequireOwnOriginInWorkspace(tx.Q, by.Actor, in.ID); err != nil {
+			return api.SuspendedAccess{}, audit.Event{}, err
+		}
 		all, err := mayReinstate(tx, by, row)
 		if err != nil {
 			return api.SuspendedAccess{}, audit.Event{}, err
 		}
-		if action == audit.MemberReinstated && !row.Reported {
+		if action == audit.MemberReinstated {
 			if err := access.RequireModeToGrant(tx.Q, by.Actor, in.ID, all); err != nil {
 				return api.SuspendedAccess{}, audit.Event{}, err
 			}

@@ -131,13 +131,12 @@ CREATE TABLE organization_member (
 CREATE INDEX organization_member_organization ON organization_member (organization_id, account_id);
 CREATE INDEX organization_member_through ON organization_member (through_key_id, organization_id) WHERE through_key_id IS NOT NULL;
 
--- Suspended ownership is recorded only here. With reported it is not suspended: an owner is asked whether to suspend it.
+-- Suspended ownership is recorded only here.
 CREATE TABLE suspended_owner (
     id              TEXT PRIMARY KEY,
     organization_id TEXT NOT NULL REFERENCES organization (id),
     account_id      TEXT NOT NULL REFERENCES account (id),
     key_id          TEXT NOT NULL, -- the compromised key
-    reported        BOOLEAN NOT NULL,
     suspended_at    BIGINT NOT NULL,
     suspended_by    TEXT,
     state           TEXT NOT NULL, -- suspended, confirmed or removed
@@ -231,7 +230,6 @@ CREATE TABLE suspended_access (
     key_id       TEXT NOT NULL, -- the compromised key
     kind         TEXT NOT NULL, -- member or role
     roles        TEXT NOT NULL, -- separated by spaces
-    reported     BOOLEAN NOT NULL DEFAULT FALSE, -- by a former member: still active until an admin decides
     suspended_at BIGINT NOT NULL,
     suspended_by TEXT,
     state        TEXT NOT NULL, -- suspended, confirmed or removed
