@@ -1,6 +1,7 @@
 package access
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -117,9 +118,12 @@ func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
 }
 
 // grantedNotBefore returns the time before which a newly granted role does not count. It applies to any role while the workspace is vacant,
-// and to a role that approves while a single approver is left.
-func grantedNotBefore(tx *db.Tx, workspaceID string, given Set) (notBefore int64, err error) {
+// and to a role that approves while a single approver is left. Pairs for which two people agreed to the grant do not delay it.
+func grantedNotBefore(tx *db.Tx, workspaceID string, given Set, agreed ...Pair) (notBefore int64, err error) {
 	for _, pair := range Pairs() {
+		if slices.Contains(agreed, pair) {
+			continue
+		}
 		p, err := FindSecondPerson(tx.Q, pair, workspaceID, tx.Now())
 		if err != nil {
 			return 0, err
@@ -146,14 +150,39 @@ func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
 }
 
-// CountAfterWait lets new holders of a role, or new approvers by it, count after the wait of a new approver. It applies to those since a
-// time, because two people who count or an operator decided it. The members have been locked since.
-func CountAfterWait(tx *db.Tx, workspaceID, role string, since int64) error {
-	if err := tx.Exec(`UPDATE member_role SET not_before = 0 WHERE workspace_id = $1 AND role = $2 AND granted_at >= $3`, workspaceID, role, since); err != nil {
-		return err
+// AgreedPairs returns the pairs in which all these people count as approvers.
+func AgreedPairs(q db.Q, workspaceID string, now int64, people ...string) (agreed []Pair, err error) {
+	for _, pair := range Pairs() {
+		p, err := FindSecondPerson(q, pair, workspaceID, now)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(people, func(id string) bool { return !p.Counts(id, "", now) }) {
+			agreed = append(agreed, pair)
+		}
 	}
-	return tx.Exec(`UPDATE approver SET not_before = 0 WHERE workspace_id = $1 AND since >= $3
-		AND account_id IN (SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2)`, workspaceID, role, since)
+	return agreed, nil
+}
+
+// CountAfterWait lets new holders of a role, or new approvers by it, count after the wait of a new approver. It applies to those since a
+// time, in the pairs in which two people who count agreed to it. It returns when they count in the other pairs if that is later, or else 0.
+// The members have been locked since.
+func CountAfterWait(tx *db.Tx, workspaceID, role string, since int64, agreed []Pair) (until int64, err error) {
+	given, _, err := FindRole(tx.Q, workspaceID, role)
+	if err == nil {
+		until, err = grantedNotBefore(tx, workspaceID, given.Permissions, agreed...)
+	}
+	if err == nil {
+		err = tx.Exec(`UPDATE member_role SET not_before = $4 WHERE workspace_id = $1 AND role = $2 AND granted_at >= $3 AND not_before > $4`,
+			workspaceID, role, since, until)
+	}
+	for _, pair := range agreed {
+		if err == nil {
+			err = tx.Exec(`UPDATE approver SET not_before = 0 WHERE workspace_id = $1 AND pair = $4 AND since >= $3
+				AND account_id IN (SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2)`, workspaceID, role, since, pair.name)
+		}
+	}
+	return until, err
 }
 
 // Appoint gives a member a role, as the operator of the server. They count after the usual wait, even if there is no second person or never

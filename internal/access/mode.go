@@ -19,12 +19,16 @@ func ModeOf(by audit.Actor) string {
 func RequireMode(by audit.Actor, workspaceID string, modes ...string) error {
 	for _, mode := range modes {
 		if !by.Scope.InMode(mode) {
-			f := fault.Denied("mode:"+mode, fault.Scope{WorkspaceID: workspaceID})
-			f.Message = "this credential is not for " + mode + " money"
-			return f
+			return errMode(mode, fault.Scope{WorkspaceID: workspaceID})
 		}
 	}
 	return nil
+}
+
+func errMode(mode string, scope fault.Scope) error {
+	f := fault.Denied("mode:"+mode, scope)
+	f.Message = "this credential is not for " + mode + " money"
+	return f
 }
 
 // RequireModeOfWorkspace returns an error if the caller's credential does not cover live money and the workspace has a live account. A
@@ -38,6 +42,20 @@ func RequireModeOfWorkspace(q db.Q, by audit.Actor, workspaceID string) error {
 		return err
 	}
 	return RequireMode(by, workspaceID, audit.LiveMode)
+}
+
+// RequireModeOfOrganization is RequireModeOfWorkspace for a change of owners or of settings, which affect all workspaces of an organization.
+// Closed accounts do not count.
+func RequireModeOfOrganization(q db.Q, by audit.Actor, organizationID string) error {
+	if by.Scope.InMode(audit.LiveMode) {
+		return nil
+	}
+	live, err := q.Row(`SELECT l.id FROM workspace w JOIN ledger_account l ON l.workspace_id = w.id
+		WHERE w.organization_id = $1 AND l.mode = 'live' AND l.status <> 'closed' LIMIT 1`, organizationID).Scan(new(string))
+	if err == nil && live {
+		err = errMode(audit.LiveMode, fault.Scope{OrganizationID: organizationID})
+	}
+	return err
 }
 
 // RequireModeToGrant is RequireModeOfWorkspace for a grant that includes one of the decisive permissions. The recipient is not limited to

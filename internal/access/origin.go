@@ -59,6 +59,18 @@ func RequireOwnOriginInWorkspace(q db.Q, by audit.Actor, workspaceID string) err
 	return nil
 }
 
+// NoteCreatorOrigin stores through which API key the first admin of a new workspace became an owner of its organization.
+func NoteCreatorOrigin(tx *db.Tx, workspaceID, accountID, organizationID string) error {
+	for _, table := range []string{"workspace_member", "member_role"} {
+		if err := tx.Exec(`UPDATE `+table+` SET given_by = $2, through_key_id = (SELECT g.through_key_id FROM organization_member g
+				WHERE g.organization_id = $3 AND g.account_id = $2)
+			WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID, organizationID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // WorkspacesThrough lists the workspaces that someone joined through API keys, in lock order.
 func WorkspacesThrough(q db.Q, keys []string) ([]string, error) {
 	list, err := placesThrough(q, keys, `SELECT DISTINCT workspace_id FROM workspace_member WHERE through_key_id IN (`)

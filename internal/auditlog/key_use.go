@@ -8,7 +8,8 @@ import (
 	"bursar/internal/db"
 )
 
-// maxKeys is how many dependent keys are included, newest first. An account has a hundred live keys at most.
+// maxKeys is how many keys are included: the key itself, and the newest of those that depend on it. An account has a hundred live keys at
+// most.
 const maxKeys = 4000
 
 // keyUse identifies the rows of an API key.
@@ -23,7 +24,10 @@ func useOf(q db.Q, keyID string) (*keyUse, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &keyUse{keys: keys[max(0, len(keys)-maxKeys):], actors: []string{""}}
+	u := &keyUse{keys: slices.Clone(keys[max(0, len(keys)-maxKeys):]), actors: []string{""}}
+	if !u.has(keyID) {
+		u.keys[0] = keyID
+	}
 	if _, err := q.Row(`SELECT account_id FROM api_key WHERE id = $1`, keyID).Scan(&u.actors[0]); err != nil {
 		return nil, err
 	}

@@ -66,3 +66,29 @@ func TestTheLogListsExactlyWhatWasDoneWithAKey(t *testing.T) {
 		}
 	})
 }
+
+func TestAKeyWithVeryManyDependentsIsStillListed(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, secret, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, x.Owner.Email(), identity.NewKey{Name: "first"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tag := n.Login(t, secret).Post("/v1/directory/tags", body{"workspace_id": x.WorkspaceID, "name": "first"}).OK().Text("id")
+		_, err = db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			var rows [][]any
+			for range 4001 {
+				id := tx.NewID("key")
+				rows = append(rows, []any{id, x.Owner.UserID, "more", id, "", "", false, key, tx.Now()})
+			}
+			return struct{}{}, audit.None("a test"), tx.InsertRows(`INSERT INTO api_key (id, account_id, name, hash, scope, allowed_cidrs, one_factor, parent_id,
+				created_at) VALUES `, `($1, $2, $3, $4, $5, $6, $7, $8, $9)`, rows)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list := x.Owner.Get(x.AuditPath() + "&key_id=" + key).OK().Column("resource_id"); !slices.Equal(list, []string{tag}) {
+			t.Errorf("listed are %v, want %v", list, tag)
+		}
+	})
+}

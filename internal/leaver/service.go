@@ -63,6 +63,10 @@ func (s *Service) Remove(ctx context.Context, by db.Caller, in RemoveInput) (api
 	if in.DryRun {
 		var list checklist
 		err := s.db.Read(ctx, func(q db.Q) error {
+			err := access.RequireModeOfOrganization(q, by.Actor, in.ID)
+			if err != nil {
+				return err
+			}
 			who, err := find(q, in)
 			if err == nil {
 				list, err = s.check(q, in.ID, who)
@@ -116,6 +120,9 @@ func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist,
 	}
 	if owns, err := organization.Owns(tx.Q, in.ID, by.ID); err != nil || !owns { // another owner may have removed the caller meanwhile
 		return list, cmp.Or(err, error(fault.Denied(string(access.OrgSettingsWrite), fault.Scope{OrganizationID: in.ID})))
+	}
+	if err := access.RequireModeOfOrganization(tx.Q, by.Actor, in.ID); err != nil {
+		return list, err
 	}
 	if err := access.LockAllMembers(tx, in.ID); err != nil {
 		return list, err

@@ -95,7 +95,7 @@ func (s *Service) RemoveOwner(ctx context.Context, by db.Caller, in OwnerInput) 
 	})
 }
 
-// stillOwner returns an error unless the caller is an owner in a live session. The organization is locked. Another owner may have removed
+// stillOwner returns an error unless the caller is an owner in a live session that covers the organization's money. The organization is locked. Another owner may have removed
 // the caller after the request was authorized.
 func stillOwner(tx *db.Tx, by db.Caller, organizationID string) error {
 	if err := identity.LockCaller(tx, by); err != nil {
@@ -104,6 +104,9 @@ func stillOwner(tx *db.Tx, by db.Caller, organizationID string) error {
 	_, owns, err := owner(tx.Q, organizationID, by.ID)
 	if err == nil && !owns {
 		err = fault.Denied(string(access.OrgSettingsWrite), fault.Scope{OrganizationID: organizationID})
+	}
+	if err == nil {
+		err = access.RequireModeOfOrganization(tx.Q, by.Actor, organizationID)
 	}
 	return err
 }

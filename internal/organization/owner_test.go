@@ -169,3 +169,31 @@ func TestAnOwnerWhoseSessionsEndMeanwhileMakesNoOwner(t *testing.T) {
 		}, func() *servertest.Answer { return addOwner(t, x, thief, ghost.UserID) }).Fails(401, "UNAUTHORIZED")
 	})
 }
+
+func TestASandboxCredentialDecidesNothingAboutAnOrganizationWithLiveMoney(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := stolenOwnership(t, n)
+		x.report(t, x.Owner)
+		viewer, account := x.Member("viewer"), x.LiveAccount()
+		key := func(mode string) *servertest.Client {
+			return n.Login(t, n.Person(t, x.Owner).Post("/v1/api-keys", body{"name": mode, "mode": mode, "administer": true}).OK().Text("api_key"))
+		}
+		sandbox, suspended := key("sandbox"), x.OrganizationPath("/suspended/"+x.waiting(x.Owner)[0].ID)
+		for _, answer := range []*servertest.Answer{
+			sandbox.Post(x.OrganizationPath("/owners"), body{"user_id": viewer.UserID}),
+			sandbox.Delete(x.OrganizationPath("/owners/" + x.Owner.UserID)),
+			sandbox.Patch(x.OrganizationPath("/settings"), body{"name": "Renamed"}),
+			sandbox.Post(suspended+"/confirm", nil),
+			sandbox.Post(suspended+"/remove", nil),
+			sandbox.Post(x.OrganizationPath("/leavers"), body{"user_id": viewer.UserID}),
+			sandbox.Post(x.OrganizationPath("/leavers"), body{"user_id": viewer.UserID, "dry_run": true}),
+		} {
+			if permission := answer.Fails(403, "FORBIDDEN").Detail("permission"); permission != "mode:live" {
+				t.Errorf("it takes %s", permission)
+			}
+		}
+		key("live").Patch(x.OrganizationPath("/settings"), body{"name": "Renamed"}).OK()
+		x.Owner.Patch("/v2/accounts/"+account, body{"status": "closed"}).OK()
+		sandbox.Post(x.OrganizationPath("/owners"), body{"user_id": viewer.UserID}).OK()
+	})
+}

@@ -96,6 +96,9 @@ func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access
 	if err := access.StillOwner(tx, by.Actor, in.ID); err != nil { // they may have been suspended meanwhile
 		return access.OwnerSuspension{}, err
 	}
+	if err := access.RequireModeOfOrganization(tx.Q, by.Actor, in.ID); err != nil {
+		return access.OwnerSuspension{}, err
+	}
 	row, found, err := access.FindSuspendedOwner(tx.Q, in.ID, in.SuspensionID)
 	if err == nil && !found {
 		err = fault.Missing("suspended owner")

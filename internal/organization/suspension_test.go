@@ -156,3 +156,25 @@ func TestRemovingASuspendedOwnerWhoWasAddedAgainEndsTheirOwnership(t *testing.T)
 		}
 	})
 }
+
+// The creator of a workspace is its admin. Alone there, they stay, and the report names them.
+func TestAWorkspaceThatAnOwnerOfACompromisedKeyCreatedIsSuspendedForThem(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := stolenOwnership(t, n)
+		create := func(name string) string {
+			return x.puppet.Post("/v1/workspaces", body{"name": name, "organization_id": x.OrganizationID}).OK().Text("id")
+		}
+		shared, alone := create("Shared"), create("Alone")
+		n.Person(t, x.puppet).Post("/v1/workspaces/"+shared+"/members", body{"email": x.Owner.Email(), "role": "admin"}).OK()
+		suspended := map[string]string{}
+		for _, one := range x.report(t, x.Owner).Suspended {
+			suspended[one.WorkspaceID] = one.UserID
+		}
+		if suspended[shared] != x.puppet.UserID || suspended[alone] != x.puppet.UserID {
+			t.Errorf("suspended are %v", suspended)
+		}
+		x.puppet.Get("/v1/workspaces/"+shared).Fails(404, "RESOURCE_NOT_FOUND")
+		x.puppet.Get("/v1/workspaces/" + alone).OK()
+		x.puppet.Post("/v1/workspaces", body{"name": "More", "organization_id": x.OrganizationID}).Fails(403, "FORBIDDEN")
+	})
+}

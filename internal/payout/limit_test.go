@@ -255,6 +255,7 @@ func TestEachModeHasItsOwnCountersAndRules(t *testing.T) {
 		g.expect("another currency", g.take(payout.Spending{Amount: 1_000, Mode: api.ModeLive, Currency: "USD"}), "")
 
 		g.rule(body{"approvals": 0, "mode": "sandbox"})
+		g.Staff("admin", 2)
 		g.rule(body{"approvals": 2, "mode": "live", "above_cents": 500})
 		g.expect("a payout of the sandbox", g.need("acc", "instapay", 600), "0")
 		g.Member("admin")

@@ -19,7 +19,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 	want := []string{
 		"approval.Service.DecideMany",
 		"approval.Service.Extend",
-		"approval.Service.Tell",
+		"approval.Service.Notify",
 		"approval.Service.TellVacancies",
 		"approval.Service.expire",
 		"approval.Service.updatePolicy",

@@ -121,6 +121,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	}
 	sandbox.Patch("/v1/directory/"+payee, body{"external_id": "walk"}).OK()
 	sandbox.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 90}).Fails(403, "FORBIDDEN")
+	sandbox.Patch(x.OrganizationPath("/settings"), body{"name": "Walk"})
 }
 
 // corners does what operations do only when asked in a certain way.

@@ -194,7 +194,7 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 		return nil, "", fault.New(fault.ApprovalChanged, "the role has changed since, or whoever asked for this may no longer grant it: reject it, then ask again")
 	}
 	now := tx.Now()
-	people, err := access.FindSecondPerson(tx.Q, s.approvals.Kind(a.Kind).Pair, a.WorkspaceID, now)
+	agreed, err := access.AgreedPairs(tx.Q, a.WorkspaceID, now, a.Maker.ID, a.By.ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -208,11 +208,16 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	default:
 		_, event, err = s.assign(tx, by, AssignInput{ID: a.WorkspaceID, RoleAssign: api.RoleAssign{UserID: g.MemberID, Role: g.Role}})
 	}
-	if err == nil && g.Define == nil {
-		err = confirmGrant(tx, a.WorkspaceID, g)
+	var until int64
+	if err == nil {
+		until, err = access.CountAfterWait(tx, a.WorkspaceID, g.Role, now, agreed)
 	}
-	if err == nil && people.Counts(a.Maker.ID, "", now) {
-		err = access.CountAfterWait(tx, a.WorkspaceID, g.Role, now)
+	switch {
+	case err != nil:
+	case until != 0: // in a pair in which not both of them count
+		err = s.approvals.AnnounceGrant(tx, a.WorkspaceID, a.Maker.Name, g.of(), until)
+	case g.Define == nil:
+		err = confirmGrant(tx, a.WorkspaceID, g)
 	}
 	return event.Changes, g.of(), err
 }

@@ -62,6 +62,9 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err == nil {
 			err = access.Join(tx, w.ID, by.ID, access.Admin)
 		}
+		if err == nil {
+			err = access.NoteCreatorOrigin(tx, w.ID, by.ID, in.OrganizationID)
+		}
 		return w, audit.Event{
 			Action:      audit.WorkspaceCreated,
 			WorkspaceID: w.ID,

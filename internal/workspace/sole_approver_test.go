@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -134,5 +135,33 @@ func TestAGrantCountsAfterTheWaitOnlyIfBothWhoAgreeCount(t *testing.T) {
 		n.Clock.Advance(73 * time.Hour)
 		x.Owner, puppet = x.Owner.Again(t), puppet.Again(t)
 		granted(x.Owner, puppet, "both", day, access.Pairs()...)
+	})
+}
+
+// Two who count for receiving methods agree to a role that also approves payouts, for which only one of them counts.
+func TestAGrantCountsAfterTheWaitOnlyInThePairsInWhichBothCount(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Define("checker", "ws.read", "ws.receiving.read", "ws.receiving.approve")
+		x.Define("both", "ws.read", "ws.payouts.read", "ws.payouts.approve", "ws.receiving.approve")
+		x.Member("disbursement_manager")
+		checker, viewer, email := x.Member("checker"), x.Member("viewer"), servertest.NewEmail()
+		invited := n.User(t, email)
+		n.Person(t, checker).Approve(waits(x.Owner.Post(x.Path("/roles"), body{"user_id": viewer.UserID, "role": "both"}))).OK()
+		n.Person(t, checker).Approve(waits(x.Owner.Post(x.Path("/members"), body{"email": email, "role": "both"}))).OK()
+		members := servertest.Decoded[[]api.Member](x.Owner.Get(x.Path("/members")))
+		at := slices.IndexFunc(members, func(m api.Member) bool { return m.Email == email })
+		countIn := func(who *servertest.Client, pair access.Pair, want time.Duration) {
+			t.Helper()
+			in := time.Duration(secondPerson(t, x, pair).CountsFrom(who.UserID)-n.DB.Now()) * time.Millisecond
+			if in.Round(time.Hour) != want {
+				t.Errorf("they count for %+v in %s, want %s", pair, in, want)
+			}
+		}
+		countIn(viewer, access.Receiving, day)
+		countIn(viewer, access.Payouts, 3*day)
+		n.Clock.Advance(day)
+		invited.Again(t).Join(members[at].ID)
+		countIn(invited, access.Payouts, 3*day) // as of one whom one person invites
 	})
 }
