@@ -166,12 +166,12 @@ func TestAWorkspaceThatAnOwnerOfACompromisedKeyCreatedIsSuspendedForThem(t *test
 		}
 		shared, alone := create("Shared"), create("Alone")
 		n.Person(t, x.puppet).Post("/v1/workspaces/"+shared+"/members", body{"email": x.Owner.Email(), "role": "admin"}).OK()
-		suspended := map[string]string{}
+		suspended := map[string]bool{}
 		for _, one := range x.report(t, x.Owner).Suspended {
-			suspended[one.WorkspaceID] = one.UserID
+			suspended[one.WorkspaceID+" "+one.UserID] = true
 		}
-		if suspended[shared] != x.puppet.UserID || suspended[alone] != x.puppet.UserID {
-			t.Errorf("suspended are %v", suspended)
+		if !suspended[shared+" "+x.puppet.UserID] || !suspended[alone+" "+x.puppet.UserID] {
+			t.Errorf("suspended are %v, want %s in %s and %s", suspended, x.puppet.UserID, shared, alone)
 		}
 		x.puppet.Get("/v1/workspaces/"+shared).Fails(404, "RESOURCE_NOT_FOUND")
 		x.puppet.Get("/v1/workspaces/" + alone).OK()

@@ -106,8 +106,8 @@ func TestTheOnlyApproverGivesNoRoleThatARuleNamesForNow(t *testing.T) {
 	})
 }
 
-// Whoever the only approver has added asks for another one, and the only approver agrees: that is one person. Two who count are two, also
-// where one of them approves only payouts.
+// Whoever the only approver has added asks for another one, and the only approver agrees: that is one person. Two who count are two,
+// in what both of them approve.
 func TestAGrantCountsAfterTheWaitOnlyIfBothWhoAgreeCount(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
@@ -134,7 +134,8 @@ func TestAGrantCountsAfterTheWaitOnlyIfBothWhoAgreeCount(t *testing.T) {
 		granted(puppet, x.Owner, "approve", 72*time.Hour, access.Payouts)
 		n.Clock.Advance(73 * time.Hour)
 		x.Owner, puppet = x.Owner.Again(t), puppet.Again(t)
-		granted(x.Owner, puppet, "both", day, access.Pairs()...)
+		granted(x.Owner, puppet, "approve", day, access.Payouts)
+		granted(x.Owner, puppet, "both", 72*time.Hour, access.Receiving)
 	})
 }
 
