@@ -110,7 +110,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	second.Approve(owner.Post("/v2/approval-rules/"+suspended+"/confirm", nil).OK().Text("approval_id")).OK()
 	w.begin("credentials of a mode")
 	by := db.Caller{}
-	by.ID, by.Scope = owner.UserID, audit.Scope{Mode: audit.SandboxMode}
+	by.ID, by.Scope = owner.UserID, audit.Scope{Mode: audit.SandboxMode, Administer: true}
 	_, err = approvals.Waiting(w.t.Context(), by, x.WorkspaceID)
 	w.must(err)
 	_, key, err := w.node.Identity.CreateKeyFor(w.t.Context(), db.Caller{}, owner.Get("/v1/auth/me").OK().Text("email"), identity.NewKey{Name: "sandbox", Scope: by.Scope})
@@ -121,7 +121,7 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	}
 	sandbox.Patch("/v1/directory/"+payee, body{"external_id": "walk"}).OK()
 	sandbox.Patch(x.Path("/receiving-policy"), body{"receiving_cooling_hours": 90}).Fails(403, "FORBIDDEN")
-	sandbox.Patch(x.OrganizationPath("/settings"), body{"name": "Walk"})
+	sandbox.Patch(x.OrganizationPath("/settings"), body{"name": "Walk"}).Fails(403, "FORBIDDEN")
 }
 
 // corners does what operations do only when asked in a certain way.
