@@ -50,10 +50,10 @@ type revocation struct {
 
 var errNoKey = fault.Foreign("API key", fault.Scope{})
 
-// errReachChanged means that a key was made with the key, or access given in a place that was not locked, before its account was locked.
-var errReachChanged = errors.New("the key was used to make keys or to give access meanwhile")
+// errReachChanged means that access was given with the key, in a place that was not locked, before its account was locked.
+var errReachChanged = errors.New("the key has given access in another place meanwhile")
 
-// writeRevocation is db.Write for revokeKey: it repeats the transaction while the key is used to make keys or to give access.
+// writeRevocation is db.Write for revokeKey: it repeats the transaction while the key gives access in other places.
 func writeRevocation[T any](ctx context.Context, d *db.DB, by db.Caller, fn func(tx *db.Tx) (T, audit.Event, error)) (out T, err error) {
 	for range 20 {
 		if out, err = db.Write(ctx, d, by, fn); !errors.Is(err, errReachChanged) {
@@ -89,12 +89,11 @@ func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) 
 		return r, err
 	}
 	// From here on no key is made with the key, and no access is given with it: both lock the account, too.
-	keysNow, err := family(tx.Q, id)
-	if err != nil {
+	if keys, err = family(tx.Q, id); err != nil {
 		return r, err
 	}
-	organizationsNow, workspacesNow, err := placesThrough(tx.Q, keysNow, compromised)
-	if err == nil && !(slices.Equal(keys, keysNow) && slices.Equal(organizations, organizationsNow) && slices.Equal(workspaces, workspacesNow)) {
+	organizationsNow, workspacesNow, err := placesThrough(tx.Q, keys, compromised)
+	if err == nil && !(slices.Equal(organizations, organizationsNow) && slices.Equal(workspaces, workspacesNow)) {
 		err = errReachChanged
 	}
 	if err != nil {
