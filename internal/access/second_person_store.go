@@ -320,8 +320,9 @@ func AfterChange(tx *db.Tx) (workspaceID, appointed string, err error) {
 		Scan(&workspaceID, &appointed); err != nil || workspaceID == "" {
 		return "", "", err
 	}
-	mine, err := tx.Row(`UPDATE receiving_policy SET members_changed = FALSE, appointed = NULL WHERE workspace_id = $1 AND members_changed = TRUE RETURNING workspace_id`,
-		workspaceID).Scan(new(string))
+	// Unless the operator has appointed another one since it was read.
+	mine, err := tx.Row(`UPDATE receiving_policy SET members_changed = FALSE, appointed = NULL
+		WHERE workspace_id = $1 AND members_changed = TRUE AND COALESCE(appointed, '') = $2 RETURNING workspace_id`, workspaceID, appointed).Scan(new(string))
 	if err != nil || !mine {
 		return "", "", err
 	}

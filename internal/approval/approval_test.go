@@ -594,6 +594,23 @@ func TestAShorterWaitTakesTheSecondPersonOfEveryPairThatItTouches(t *testing.T) 
 	})
 }
 
+func TestTheSecondPersonOfPayoutsAgreesToALooserPolicyWhereReceivingMethodsHaveNone(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Define("payer", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+		payer := n.Person(t, x.Member("payer"))
+		path := x.Path("/receiving-policy")
+		waits := x.Owner.Patch(path, body{"receiving_approval": "one_person"}).OK().Text("approval_id")
+		if waits == "" {
+			t.Fatal("one person loosens it")
+		}
+		payer.Approve(waits).OK()
+		if p := servertest.Decoded[api.ReceivingPolicy](x.Owner.Get(path)); p.ReceivingApproval != "one_person" {
+			t.Errorf("the policy is %+v", p)
+		}
+	})
+}
+
 // agreed lets a second person agree to a grant that waits for one.
 func agreed(second *servertest.Client, asked *servertest.Answer) {
 	second.T().Helper()

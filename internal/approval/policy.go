@@ -108,10 +108,12 @@ func loosens(p access.SecondPerson, after access.Policy) bool {
 }
 
 // relaxationKind returns the kind of approval that a policy waits for: by the second person of each pair that it guards less. Only pairs
-// that have one, or had one until recently, count. It is "" if there is none.
+// that have one, or had one until recently, count. The second person of payouts also agrees to less protection of receiving methods that
+// have none. It is "" if there is none.
 func relaxationKind(receiving, payouts access.SecondPerson, after access.Policy) string {
-	asksReceiving := loosens(receiving, after) && (receiving.Demanded() || receiving.Available())
-	asksPayouts := after.Loosens(payouts.Policy) && payouts.Available()
+	less := loosens(receiving, after)
+	asksReceiving := less && (receiving.Demanded() || receiving.Available())
+	asksPayouts := payouts.Available() && (after.Loosens(payouts.Policy) || less && !asksReceiving)
 	switch {
 	case asksReceiving && asksPayouts:
 		return bothPolicyKind

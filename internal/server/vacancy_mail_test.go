@@ -86,3 +86,23 @@ func TestApproversAndOwnersAreMailedWhomTheOnlyApproverAdds(t *testing.T) {
 		}
 	})
 }
+
+func TestApproversAndOwnersAreMailedWhomAnAdminConfirms(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x := n.Tenant(t)
+		x.Member("disbursement_manager")
+		added := x.Member("viewer")
+		person := n.Person(t, x.Owner)
+		key := person.Post("/v1/api-keys", body{"name": "stolen", "administer": true}).OK()
+		n.Login(t, key.Text("api_key")).Post(x.Path("/roles"), body{"user_id": added.UserID, "role": "disbursement_authorizer"}).OK()
+		person.Post("/v1/api-keys/"+key.Text("id")+"/compromised", nil).OK()
+		for _, id := range person.Get(x.Path("/suspended")).OK().Column("id") {
+			person.Post(x.Path("/suspended/"+id+"/confirm"), nil).OK()
+		}
+		for read, mails := 0, 0; mails < 2; read++ { // of the grant and of the confirmation
+			if m := box.Wait(t, read+1)[read]; m.Subject == "An approver was added without a second person" && slices.Contains(m.To, x.Owner.Email()) {
+				mails++
+			}
+		}
+	})
+}

@@ -89,7 +89,7 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 			if err := access.RequireModeToGrant(tx.Q, by.Actor, in.ID, all); err != nil {
 				return api.SuspendedAccess{}, audit.Event{}, err
 			}
-			if err := s.refuseGrants(tx, by, row); err != nil {
+			if err := s.checkGrants(tx, by, row); err != nil {
 				return api.SuspendedAccess{}, audit.Event{}, err
 			}
 		}
@@ -122,16 +122,24 @@ func mayReinstate(tx *db.Tx, by db.Caller, s access.Suspension) (all access.Set,
 	return all, access.RequireToTouch(held, all, s.WorkspaceID)
 }
 
-// refuseGrants returns an error if suspended access has a role whose grant needs a second person.
-func (s *Service) refuseGrants(tx *db.Tx, by db.Caller, row access.Suspension) error {
+// checkGrants returns an error if suspended access has a role whose grant needs a second person. It announces a role that counts only later,
+// as for a grant.
+func (s *Service) checkGrants(tx *db.Tx, by db.Caller, row access.Suspension) error {
+	name, err := nameOf(tx.Q, row.AccountID)
+	if err != nil {
+		return err
+	}
 	for _, key := range row.Roles {
 		role, _, err := access.FindRole(tx.Q, row.WorkspaceID, key)
 		if err != nil {
 			return err
 		}
-		_, needed, _, err := s.secondPersonFor(tx, by, row.WorkspaceID, key, role.Permissions)
+		_, needed, until, err := s.secondPersonFor(tx, by, row.WorkspaceID, key, role.Permissions)
 		if err == nil && needed {
 			err = fault.New(fault.Forbidden, "the role %s takes a second person: remove this access, then add the person again", key)
+		}
+		if err == nil && until != 0 {
+			err = s.approvals.AnnounceGrant(tx, row.WorkspaceID, by.Name, grant{RoleName: role.Name, Email: name}.of(), until)
 		}
 		if err != nil {
 			return err
