@@ -21,19 +21,15 @@ func keysFrom(q db.Q, keyID string, queries ...string) ([]string, error) {
 	all := map[string]bool{keyID: true}
 	for last := []string{keyID}; len(last) > 0; {
 		var next []string
-		for piece := range db.Pieces(last) {
-			for _, query := range queries {
-				sql := db.NewStatement(query, db.Args(piece)...)
-				sql.Add(`)`)
-				err := q.EachOf(sql, func(r db.Rows) error {
-					if id := r.Text(0); !all[id] {
-						all[id], next = true, append(next, id)
-					}
-					return nil
-				})
-				if err != nil {
-					return nil, err
+		for _, query := range queries {
+			err := eachOf(q, last, query, func(r db.Rows) error {
+				if id := r.Text(0); !all[id] {
+					all[id], next = true, append(next, id)
 				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
 			}
 		}
 		last = next
@@ -51,10 +47,4 @@ func MadeWith(q db.Q, id, ancestor string) (bool, error) {
 		id = parentID
 	}
 	return id == ancestor, nil
-}
-
-// isOneOf reports whether a sorted list of keys contains one.
-func isOneOf(keys []string, id string) bool {
-	_, found := slices.BinarySearch(keys, id)
-	return found
 }

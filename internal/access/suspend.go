@@ -11,41 +11,70 @@ import (
 
 // Compromise is the report of an API key that someone else may have.
 type Compromise struct {
-	OwnerID string   // owner of the keys
-	Keys    []string // the key, the keys created with it and their successors, sorted
+	ownerID string            // owner of the keys
+	origins map[string]string // the origins that contain one of the keys, each with that key
 }
 
-// VoidInvitations ends the pending invitations to a workspace that were created with API keys. For compromised keys it also ends those by
-// members who came through the keys. It returns the ids of the invitations. The caller has locked the members of the workspace.
-func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised bool) (voided []string, err error) {
+// FindCompromise returns the report of a key, the keys created with it and their successors.
+func FindCompromise(q db.Q, ownerID string, keys []string) (Compromise, error) {
+	origins, err := originsThrough(q, keys)
+	return Compromise{ownerID: ownerID, origins: origins}, err
+}
+
+// VoidedGrant is a pending invitation that ended, or a role of one.
+type VoidedGrant struct {
+	MemberID string
+	Role     string // "" for the invitation
+}
+
+// VoidInvitations ends the pending invitations to a workspace that were given with API keys, and the roles that were added with them to
+// other pending invitations. For compromised keys it ends the invitations that came through them in any way: SuspendMembers suspends the
+// roles. The caller has locked the members of the workspace.
+func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised bool) (voided []VoidedGrant, err error) {
+	add := func(r db.Rows) error {
+		voided = append(voided, VoidedGrant{MemberID: r.Text(0), Role: r.Text(1)})
+		return nil
+	}
 	for piece := range db.Pieces(keys) {
-		sql := db.NewStatement(`DELETE FROM workspace_member WHERE workspace_id = `, workspaceID)
-		sql.Add(` AND accepted = FALSE AND through_key_id IN (`, db.Args(piece)...)
-		sql.Add(`) AND (given_key_id = through_key_id OR `, compromised)
-		sql.Add(`) RETURNING member_id`)
-		if err := tx.EachOf(sql, func(r db.Rows) error {
-			voided = append(voided, r.Text(0))
-			return nil
-		}); err != nil {
+		invitations := db.NewStatement(`DELETE FROM workspace_member WHERE accepted = FALSE AND workspace_id = `, workspaceID)
+		if compromised {
+			invitations.Add(` AND origin_id IN (SELECT id FROM access_origin WHERE key_id IN (`, db.Args(piece)...)
+			invitations.Add(`)) RETURNING member_id, ''`)
+		} else {
+			invitations.Add(` AND given_key_id IN (`, db.Args(piece)...)
+			invitations.Add(`) RETURNING member_id, ''`)
+		}
+		if err := tx.EachOf(invitations, add); err != nil {
+			return nil, err
+		}
+		if compromised {
+			continue
+		}
+		roles := db.NewStatement(`DELETE FROM member_role WHERE workspace_id = `, workspaceID)
+		roles.Add(` AND given_key_id IN (`, db.Args(piece)...)
+		roles.Add(`) AND account_id IN (SELECT account_id FROM workspace_member WHERE accepted = FALSE AND workspace_id = `, workspaceID)
+		roles.Add(`) RETURNING (SELECT m.member_id FROM workspace_member m
+			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id), role`)
+		if err := tx.EachOf(roles, add); err != nil {
 			return nil, err
 		}
 	}
 	return voided, nil
 }
 
-// grant is a membership, or a role of a member, and the key through which it came.
-type grant struct{ accountID, role, keyID string }
+// grant is a membership, or a role of a member, and its origin.
+type grant struct{ accountID, role, originID string }
 
 // SuspendMembers suspends the memberships and roles in a workspace that came through compromised keys. The owner of the keys stays a
 // member, and the workspace keeps its last admin. The caller has locked the members of the workspace.
 func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string) ([]Suspension, error) {
 	read := func(r db.Rows) grant { return grant{r.Text(0), r.Text(1), r.Text(2)} }
-	members, err := db.Collect(tx.Q, read, `SELECT account_id, '', through_key_id FROM workspace_member
+	members, err := db.Collect(tx.Q, read, `SELECT account_id, '', origin_id FROM workspace_member
 		WHERE workspace_id = $1 AND accepted = TRUE ORDER BY account_id`, workspaceID)
 	if err != nil {
 		return nil, err
 	}
-	roles, err := db.Collect(tx.Q, read, `SELECT account_id, role, through_key_id FROM member_role WHERE workspace_id = $1 ORDER BY account_id, role`, workspaceID)
+	roles, err := db.Collect(tx.Q, read, `SELECT account_id, role, origin_id FROM member_role WHERE workspace_id = $1 ORDER BY account_id, role`, workspaceID)
 	if err != nil {
 		return nil, err
 	}
@@ -53,17 +82,17 @@ func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string
 	for _, one := range roles {
 		held[one.accountID] = append(held[one.accountID], one.role)
 	}
-	through := map[string]bool{} // who came through the keys
+	suspended := map[string]bool{} // accounts
 	var list []Suspension
 	for _, one := range members {
-		if one.accountID != c.OwnerID && isOneOf(c.Keys, one.keyID) {
-			through[one.accountID] = true
-			list = append(list, Suspension{AccountID: one.accountID, KeyID: one.keyID, Kind: SuspendedMember, Roles: held[one.accountID]})
+		if key, through := c.origins[one.originID]; through && one.accountID != c.ownerID {
+			suspended[one.accountID] = true
+			list = append(list, Suspension{AccountID: one.accountID, KeyID: key, Kind: SuspendedMember, Roles: held[one.accountID]})
 		}
 	}
 	for _, one := range roles {
-		if isOneOf(c.Keys, one.keyID) && !through[one.accountID] {
-			list = append(list, Suspension{AccountID: one.accountID, KeyID: one.keyID, Kind: SuspendedRole, Roles: []string{one.role}})
+		if key, through := c.origins[one.originID]; through && !suspended[one.accountID] {
+			list = append(list, Suspension{AccountID: one.accountID, KeyID: key, Kind: SuspendedRole, Roles: []string{one.role}})
 		}
 	}
 	if len(list) == 0 {

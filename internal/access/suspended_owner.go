@@ -3,7 +3,6 @@ package access
 import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 )
 
 // OwnerSuspension is the ownership of an organization that came through a compromised API key. It is back in force once an owner who did
@@ -21,11 +20,11 @@ type OwnerSuspension struct {
 // organization keeps its last owner. The caller has locked the organization.
 func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID string) ([]OwnerSuspension, error) {
 	type owner struct {
-		accountID, keyID string
-		active           bool
+		accountID, originID string
+		active              bool
 	}
 	owners, err := db.Collect(tx.Q, func(r db.Rows) owner { return owner{r.Text(0), r.Text(1), r.Text(2) == "active"} },
-		`SELECT m.account_id, m.through_key_id, a.status FROM organization_member m JOIN account a ON a.id = m.account_id
+		`SELECT m.account_id, m.origin_id, a.status FROM organization_member m JOIN account a ON a.id = m.account_id
 		WHERE m.organization_id = $1 AND m.role = 'owner' ORDER BY m.account_id`, organizationID)
 	if err != nil {
 		return nil, err
@@ -34,7 +33,8 @@ func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID stri
 	var list []OwnerSuspension
 	last := -1 // the last of those who can act
 	for _, o := range owners {
-		if o.accountID == c.OwnerID || !isOneOf(c.Keys, o.keyID) {
+		key, through := c.origins[o.originID]
+		if o.accountID == c.ownerID || !through {
 			if o.active {
 				others++
 			}
@@ -43,7 +43,7 @@ func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID stri
 		if o.active {
 			last = len(list)
 		}
-		list = append(list, OwnerSuspension{OrganizationID: organizationID, AccountID: o.accountID, KeyID: o.keyID, At: tx.Now()})
+		list = append(list, OwnerSuspension{OrganizationID: organizationID, AccountID: o.accountID, KeyID: key, At: tx.Now()})
 	}
 	if others == 0 && last >= 0 {
 		list[last].LastOwner = true
@@ -101,16 +101,4 @@ func FindSuspendedOwner(q db.Q, organizationID, id string) (s OwnerSuspension, f
 // DecideSuspendedOwner stores an owner's decision to confirm or remove a suspended owner.
 func DecideSuspendedOwner(tx *db.Tx, by audit.Actor, s OwnerSuspension, state string) error {
 	return tx.Exec(`UPDATE suspended_owner SET state = $2, decided_by = $3, decided_at = $4 WHERE id = $1`, s.ID, state, db.NullText(by.ID), tx.Now())
-}
-
-// RequireOwnOrigin returns an error if the caller became an owner of an organization through a compromised key.
-func RequireOwnOrigin(q db.Q, by audit.Actor, organizationID string) error {
-	compromised, err := q.Row(`SELECT c.id FROM organization_member m JOIN compromised_key c ON c.id = m.through_key_id
-		WHERE m.organization_id = $1 AND m.account_id = $2`, organizationID, by.ID).Scan(new(string))
-	if err == nil && compromised {
-		f := fault.New(fault.Forbidden, "you became an owner through a compromised API key yourself: another owner decides")
-		f.Scope.OrganizationID = organizationID
-		err = f
-	}
-	return err
 }

@@ -185,30 +185,30 @@ func (s *Service) RevokeAnyCompromisedKey(ctx context.Context, by db.Caller, idO
 }
 
 func (s *Service) revokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string, compromised bool) (id string, err error) {
-	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
+	return writeRevocation(ctx, s.db, by, func(tx *db.Tx, p part) (string, audit.Event, error) {
+		r := &revocation{compromised: compromised, part: p}
 		column, value := "id", idOrSecret
 		if credential.WellFormed(apiKeyPrefix, idOrSecret) {
-			column, value = "hash", credential.Hash(idOrSecret)
+			column, value, r.leaked = "hash", credential.Hash(idOrSecret), true
 		}
-		var id, account, org string
+		var org string
 		found, err := tx.Row(`SELECT k.id, k.account_id, a.home_org_id FROM api_key k JOIN account a ON a.id = k.account_id
-			WHERE k.`+column+` = $1`, value).Scan(&id, &account, &org)
+			WHERE k.`+column+` = $1`, value).Scan(&r.id, &r.accountID, &org)
 		if err == nil && !found {
 			err = fault.Missing("API key")
 		}
+		if err == nil {
+			err = r.run(tx, by)
+		}
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		r, err := revokeKey(tx, by, id, account, compromised)
-		if err != nil {
-			return "", audit.Event{}, err
-		}
-		event := keyRevoked(id, r.name)
+		event := keyRevoked(r.id, r.name)
 		if compromised {
-			event = keyCompromised(id, r.name)
+			event = keyCompromised(r.id, r.name)
 		}
 		event.OrganizationID, err = access.AuditOrganization(tx.Q, org)
-		return id, r.events(event), err
+		return r.id, r.events(event), err
 	})
 }
 

@@ -16,11 +16,8 @@ import (
 // RevokeKey revokes a key of the caller. It ends the sessions and keys that depend on it, and the pending invitations that were created
 // with it.
 func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api.Revoked, error) {
-	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (api.Revoked, audit.Event, error) {
-		r, err := revokeKey(tx, by, in.ID, by.ID, false)
-		if err == nil {
-			err = limitRevocation(tx.Q, by.Actor, in.ID)
-		}
+	return writeRevocation(ctx, s.db, by, func(tx *db.Tx, p part) (api.Revoked, audit.Event, error) {
+		r, err := revokeOwnKey(tx, by, in.ID, false, p)
 		return api.Revoked{ID: in.ID, Revoked: true}, r.events(keyRevoked(in.ID, r.name)), err
 	})
 }
@@ -28,22 +25,48 @@ func (s *Service) RevokeKey(ctx context.Context, by db.Caller, in KeyInput) (api
 // RevokeCompromisedKey is RevokeKey that also suspends what came through the key: members, roles and machine clients. An admin of each
 // workspace confirms or removes them. A key that is already revoked can be reported as compromised, too.
 func (s *Service) RevokeCompromisedKey(ctx context.Context, by db.Caller, in KeyInput) (api.CompromisedKey, error) {
-	return writeRevocation(ctx, s.db, by, func(tx *db.Tx) (api.CompromisedKey, audit.Event, error) {
-		r, err := revokeKey(tx, by, in.ID, by.ID, true)
-		if err == nil {
-			err = limitRevocation(tx.Q, by.Actor, in.ID)
-		}
-		return r.report(in.ID, by.ID), r.events(keyCompromised(in.ID, r.name)), err
+	return writeRevocation(ctx, s.db, by, func(tx *db.Tx, p part) (api.CompromisedKey, audit.Event, error) {
+		r, err := revokeOwnKey(tx, by, in.ID, true, p)
+		return r.report(by.ID), r.events(keyCompromised(in.ID, r.name)), err
 	})
 }
 
-// revocation is the result of revoking a key.
+func revokeOwnKey(tx *db.Tx, by db.Caller, id string, compromised bool, p part) (*revocation, error) {
+	r := &revocation{id: id, accountID: by.ID, compromised: compromised, part: p}
+	own, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND account_id = $2`, id, by.ID).Scan(new(string))
+	if err == nil && !own {
+		err = errNoKey
+	}
+	if err == nil {
+		err = r.run(tx, by)
+	}
+	if err == nil {
+		err = limitRevocation(tx.Q, by.Actor, id)
+	}
+	return r, err
+}
+
+// part is the part of a revocation that one transaction does.
+type part int
+
+const (
+	all     part = iota
+	endOnly      // end the key, so that no more access is given with it
+	rest         // what remains after endOnly
+)
+
+// revocation is the revocation of a key, with its result.
 type revocation struct {
+	id, accountID string
+	compromised   bool // someone else may have the key
+	leaked        bool // the key itself is known, so the keys that replaced it are revoked with it
+	part          part
+
 	name      string
 	createdAt int64
 	at        int64
-	voided    map[string][]string // ids of invitations, by workspace
-	order     []string            // of the workspaces
+	voided    map[string][]access.VoidedGrant // by workspace
+	order     []string                        // of the workspaces
 	suspended []access.Suspension
 	owners    []access.OwnerSuspension
 }
@@ -53,76 +76,102 @@ var errNoKey = fault.Foreign("API key", fault.Scope{})
 // errReachChanged means that access was given with the key, in a place that was not locked, before its account was locked.
 var errReachChanged = errors.New("the key has given access in another place meanwhile")
 
-// writeRevocation is db.Write for revokeKey: it repeats the transaction while the key gives access in other places.
-func writeRevocation[T any](ctx context.Context, d *db.DB, by db.Caller, fn func(tx *db.Tx) (T, audit.Event, error)) (out T, err error) {
-	for range 20 {
-		if out, err = db.Write(ctx, d, by, fn); !errors.Is(err, errReachChanged) {
+// writeRevocation is db.Write for a revocation. If the key gives access in other places meanwhile, the key ends first, in a transaction of
+// its own. Otherwise whoever has the key could delay the end of it by giving access all the time.
+func writeRevocation[T any](ctx context.Context, d *db.DB, by db.Caller, fn func(tx *db.Tx, p part) (T, audit.Event, error)) (T, error) {
+	write := func(by db.Caller, p part) (T, error) {
+		return db.Write(ctx, d, by, func(tx *db.Tx) (T, audit.Event, error) { return fn(tx, p) })
+	}
+	out, err := write(by, all)
+	if !errors.Is(err, errReachChanged) {
+		return out, err
+	}
+	first := by
+	first.IdempotencyKey = nil // the answer comes with the rest
+	if out, err = write(first, endOnly); err != nil {
+		return out, err
+	}
+	for range 20 { // for what was under way
+		if out, err = write(by, rest); !errors.Is(err, errReachChanged) {
 			return out, err
 		}
 	}
 	return out, fmt.Errorf("revoke an API key: %w", err)
 }
 
-// revokeKey revokes a key and what depends on it. Organizations are locked before workspaces and those before the account, in the order
-// of their ids.
-func revokeKey(tx *db.Tx, by db.Caller, id, accountID string, compromised bool) (r revocation, err error) {
-	own, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND account_id = $2`, id, accountID).Scan(new(string))
-	if err == nil && !own {
-		err = errNoKey
+// run revokes a key and what depends on it. Organizations are locked before workspaces and those before the account, in the order of their
+// ids.
+func (r *revocation) run(tx *db.Tx, by db.Caller) error {
+	if r.part == endOnly {
+		err := LockAccount(tx, r.accountID)
+		var keys []string
+		if err == nil {
+			keys, err = r.keys(tx.Q)
+		}
+		if err != nil {
+			return err
+		}
+		return r.end(tx, keys)
 	}
+	keys, err := r.keys(tx.Q)
 	if err != nil {
-		return r, err
+		return err
 	}
-	family := access.KeysMadeWith
-	if compromised {
-		family = access.KeyFamily
-	}
-	keys, err := family(tx.Q, id)
+	organizations, workspaces, err := lockPlaces(tx, keys, r.compromised)
 	if err != nil {
-		return r, err
+		return err
 	}
-	organizations, workspaces, err := lockPlaces(tx, keys, compromised)
-	if err != nil {
-		return r, err
-	}
-	if err := LockAccount(tx, accountID); err != nil {
-		return r, err
+	if err := LockAccount(tx, r.accountID); err != nil {
+		return err
 	}
 	// From here on no key is made with the key, and no access is given with it: both lock the account, too.
-	if keys, err = family(tx.Q, id); err != nil {
-		return r, err
+	if keys, err = r.keys(tx.Q); err != nil {
+		return err
 	}
-	organizationsNow, workspacesNow, err := placesThrough(tx.Q, keys, compromised)
+	organizationsNow, workspacesNow, err := placesThrough(tx.Q, keys, r.compromised)
 	if err == nil && !(slices.Equal(organizations, organizationsNow) && slices.Equal(workspaces, workspacesNow)) {
 		err = errReachChanged
 	}
-	if err != nil {
-		return r, err
+	if err == nil {
+		err = r.end(tx, keys)
 	}
-	var revokedAt int64
-	_, err = tx.Row(`SELECT name, created_at, revoked_at FROM api_key WHERE id = $1`, id).Scan(&r.name, &r.createdAt, &revokedAt)
-	if err == nil && revokedAt != 0 && !compromised {
-		err = errNoKey
+	if err == nil {
+		err = r.voidInvitations(tx, workspaces, keys)
 	}
-	if err != nil {
-		return r, err
+	if err != nil || !r.compromised {
+		return err
 	}
+	return r.suspend(tx, by, keys, organizations, workspaces)
+}
+
+// keys returns the keys that the revocation is about.
+func (r *revocation) keys(q db.Q) ([]string, error) {
+	if r.compromised || r.leaked {
+		return access.KeyFamily(q, r.id)
+	}
+	return access.KeysMadeWith(q, r.id)
+}
+
+// end ends the keys and their sessions, unless another part has done so.
+func (r *revocation) end(tx *db.Tx, keys []string) error {
 	r.at = tx.Now()
-	c := access.Compromise{OwnerID: accountID, Keys: keys}
-	if compromised {
-		if err = noteCompromised(tx, keys); err == nil {
-			err = revokeAll(tx, keys)
+	var revokedAt int64
+	_, err := tx.Row(`SELECT name, created_at, revoked_at FROM api_key WHERE id = $1`, r.id).Scan(&r.name, &r.createdAt, &revokedAt)
+	if err != nil || r.part == rest {
+		return err
+	}
+	if revokedAt != 0 && !r.compromised && !r.leaked {
+		return errNoKey
+	}
+	if !r.compromised && !r.leaked {
+		return endKeys(tx, r.id)
+	}
+	if r.compromised {
+		if err := noteCompromised(tx, keys); err != nil {
+			return err
 		}
-	} else {
-		err = endKeys(tx, id)
 	}
-	if err != nil {
-		return r, err
-	}
-	if err := r.voidInvitations(tx, workspaces, keys, compromised); err != nil || !compromised {
-		return r, err
-	}
-	return r, r.suspend(tx, by, c, organizations, workspaces)
+	return revokeAll(tx, keys)
 }
 
 // placesThrough returns the organizations whose owners came through compromised keys, and the workspaces into which someone came through
@@ -144,7 +193,10 @@ func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, work
 		return nil, nil, err
 	}
 	for _, id := range organizations {
-		if err = tx.Exec(`UPDATE organization SET name = name WHERE id = $1`, id); err != nil {
+		if err = tx.Exec(`UPDATE organization SET name = name WHERE id = $1`, id); err == nil {
+			err = access.LockOwnersThrough(tx, id, keys) // one of them may be creating a workspace
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 	}
@@ -156,10 +208,10 @@ func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, work
 	return organizations, workspaces, err
 }
 
-func (r *revocation) voidInvitations(tx *db.Tx, workspaces, keys []string, compromised bool) error {
-	r.voided = map[string][]string{}
+func (r *revocation) voidInvitations(tx *db.Tx, workspaces, keys []string) error {
+	r.voided = map[string][]access.VoidedGrant{}
 	for _, id := range workspaces {
-		voided, err := access.VoidInvitations(tx, id, keys, compromised)
+		voided, err := access.VoidInvitations(tx, id, keys, r.compromised)
 		if err != nil {
 			return err
 		}
@@ -171,7 +223,11 @@ func (r *revocation) voidInvitations(tx *db.Tx, workspaces, keys []string, compr
 }
 
 // suspend suspends the owners, members and roles that came through compromised keys.
-func (r *revocation) suspend(tx *db.Tx, by db.Caller, c access.Compromise, organizations, workspaces []string) error {
+func (r *revocation) suspend(tx *db.Tx, by db.Caller, keys, organizations, workspaces []string) error {
+	c, err := access.FindCompromise(tx.Q, r.accountID, keys)
+	if err != nil {
+		return err
+	}
 	for _, id := range organizations {
 		owners, err := c.SuspendOwners(tx, by.Actor, id)
 		if err != nil {
@@ -226,14 +282,23 @@ func noteCompromised(tx *db.Tx, keys []string) error {
 }
 
 // events returns the audit rows: one for the key, and one for each invitation, member and role in the log of its workspace.
-func (r revocation) events(own audit.Event) audit.Event {
-	all := []audit.Event{own}
+func (r *revocation) events(own audit.Event) audit.Event {
+	var events []audit.Event
+	if r.part != rest {
+		events = append(events, own)
+	}
 	for _, workspaceID := range r.order {
-		for _, id := range r.voided[workspaceID] {
-			event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: workspaceID, ResourceID: id,
+		for _, one := range r.voided[workspaceID] {
+			event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: workspaceID, ResourceID: one.MemberID,
 				Description: "Ended an invitation, because the API key with which it was made is revoked"}
-			event.Changes.Add("status", access.MemberInvited, nil)
-			all = append(all, event)
+			if one.Role == "" {
+				event.Changes.Add("status", access.MemberInvited, nil)
+			} else {
+				event.Action = audit.MemberRoleRemoved
+				event.Description = "Removed role " + one.Role + " from an invitation, because the API key with which it was given is revoked"
+				event.Changes.Add("roles", one.Role, nil)
+			}
+			events = append(events, event)
 		}
 	}
 	for _, s := range r.suspended {
@@ -244,12 +309,15 @@ func (r revocation) events(own audit.Event) audit.Event {
 		}
 		event.Changes.Add("suspension_id", nil, s.ID)
 		event.Changes.AddItems("roles", s.Roles, nil)
-		all = append(all, event)
+		events = append(events, event)
 	}
 	for _, o := range r.owners {
-		all = append(all, ownerSuspended(o))
+		events = append(events, ownerSuspended(o))
 	}
-	return audit.All(all...)
+	if len(events) == 0 {
+		return audit.None("the key had ended before")
+	}
+	return audit.All(events...)
 }
 
 // ownerSuspended is the event of an owner who came through a compromised key.
@@ -275,9 +343,9 @@ func keyCompromised(id, name string) audit.Event {
 // maxShown is the maximum number of suspensions in the response. The log has all of them.
 const maxShown = 1000
 
-func (r revocation) report(id, accountID string) api.CompromisedKey {
-	report := api.CompromisedKey{ID: id, Revoked: true, Suspended: []api.SuspendedAccess{}, SuspendedOwners: []api.SuspendedOwner{},
-		SuspendedCount: int64(len(r.suspended)), Activity: api.KeyActivity{Actor: accountID, KeyID: id, From: r.createdAt, To: r.at}}
+func (r *revocation) report(accountID string) api.CompromisedKey {
+	report := api.CompromisedKey{ID: r.id, Revoked: true, Suspended: []api.SuspendedAccess{}, SuspendedOwners: []api.SuspendedOwner{},
+		SuspendedCount: int64(len(r.suspended)), Activity: api.KeyActivity{Actor: accountID, KeyID: r.id, From: r.createdAt, To: r.at}}
 	for _, list := range r.voided {
 		report.InvitationsEnded += int64(len(list))
 	}

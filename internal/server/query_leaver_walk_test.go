@@ -35,9 +35,19 @@ func (w *tour) compromised() {
 	x.Owner.Post(x.OrganizationPath("/owners"), body{"user_id": other.UserID}).OK()
 	x.Define("helper", "ws.read", "ws.members.read", "ws.members.write")
 	x.Give(other, "helper")
-	key, secret, err := n.Identity.CreateKeyFor(w.t.Context(), db.Caller{}, other.Email(), identity.NewKey{Name: "stolen", Scope: audit.Scope{Administer: true}})
-	w.must(err)
-	thief := n.Login(w.t, secret)
+	stolen := func() (key string, thief *servertest.Client) {
+		key, secret, err := n.Identity.CreateKeyFor(w.t.Context(), db.Caller{}, other.Email(), identity.NewKey{Name: "stolen", Scope: audit.Scope{Administer: true}})
+		w.must(err)
+		return key, n.Login(w.t, secret)
+	}
+	revoked, thief := stolen()
+	thief.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "helper"}).OK()
+	x.Define("clerk", "ws.read")
+	x.Give(other, "clerk")
+	thief.Post(x.Path("/roles"), body{"user_id": x.Add(servertest.NewEmail(), "viewer"), "role": "clerk"}).OK()
+	other.Delete("/v1/api-keys/" + revoked).OK()
+	key, thief := stolen()
+	x.Owner.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.members.read"}}).OK() // in a session of a key
 	for range 2 {
 		thief.Post(x.OrganizationPath("/owners"), body{"user_id": x.Member("viewer").UserID}).OK()
 		user := n.User(w.t, servertest.NewEmail())

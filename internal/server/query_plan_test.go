@@ -34,6 +34,7 @@ func grows(table string) bool {
 		"operator",          // one for each person who operates the store
 		"operator_request",  // what operators ask each other
 		"compromised_key",   // one for each key that is reported
+		"access_origin",     // one set for each key with which access was given
 		"suspended_access",  // what came through those
 		"suspended_owner",   // owners who did
 		"client_secret_key", // one for each secret of a machine client that was made with a key

@@ -202,7 +202,7 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	switch {
 	case g.Define != nil:
 		in := DefineRoleInput{ID: a.WorkspaceID, Role: g.Role, RoleDefine: *g.Define, set: access.ParseSet(g.Permissions)}
-		_, event, err = s.saveRole(tx, in, role, true)
+		_, event, err = s.saveRole(tx, by, in, role, true)
 	case g.MemberID == "":
 		_, event, err = s.addMember(tx, by, AddMemberInput{ID: a.WorkspaceID, MemberAdd: api.MemberAdd{Email: g.Email, Role: g.Role}}, s.links.Mails())
 	default:

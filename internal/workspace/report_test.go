@@ -120,21 +120,25 @@ func TestAKeyWithManyGrantsIsReportedInOneTransaction(t *testing.T) {
 func giveMany(t testing.TB, n *servertest.Node, x *servertest.Tenant, key string, many int) {
 	t.Helper()
 	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (any, audit.Event, error) {
+		origin := "ori_" + key
+		if err := tx.Exec(`INSERT INTO access_origin (id, key_id) VALUES ($1, $2)`, origin, key); err != nil {
+			return nil, audit.Event{}, err
+		}
 		var accounts, members, roles [][]any
 		for i := range many {
 			id := tx.NewID("usr")
 			accounts = append(accounts, []any{id, fmt.Sprintf("%s-%d@example.com", key, i), tx.Now()})
-			members = append(members, []any{x.WorkspaceID, id, tx.Now(), x.Owner.UserID, key})
-			roles = append(roles, []any{x.WorkspaceID, id, x.Owner.UserID, key})
+			members = append(members, []any{x.WorkspaceID, id, tx.Now(), x.Owner.UserID, key, origin})
+			roles = append(roles, []any{x.WorkspaceID, id, x.Owner.UserID, key, origin})
 		}
 		err := tx.InsertRows(`INSERT INTO account (id, kind, email, email_proof, name, status, created_at) VALUES `, `($1, 'person', $2, '*', $2, 'active', $3)`, accounts)
 		if err == nil {
-			err = tx.InsertRows(`INSERT INTO workspace_member (workspace_id, account_id, member_id, joined_at, accepted, given_by, given_key_id, through_key_id) VALUES `,
-				`($1, $2, $2, $3, TRUE, $4, $5, $5)`, members)
+			err = tx.InsertRows(`INSERT INTO workspace_member (workspace_id, account_id, member_id, joined_at, accepted, given_by, given_key_id, origin_id) VALUES `,
+				`($1, $2, $2, $3, TRUE, $4, $5, $6)`, members)
 		}
 		if err == nil {
-			err = tx.InsertRows(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before, given_by, given_key_id, through_key_id) VALUES `,
-				`($1, $2, 'viewer', 0, 0, $3, $4, $4)`, roles)
+			err = tx.InsertRows(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before, given_by, given_key_id, origin_id) VALUES `,
+				`($1, $2, 'viewer', 0, 0, $3, $4, $5)`, roles)
 		}
 		return nil, audit.None("a test"), err
 	})

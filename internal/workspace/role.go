@@ -219,7 +219,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 		if err != nil || out.ApprovalID != "" {
 			return out, event, err
 		}
-		out.Answer, event, err = s.saveRole(tx, in, before, exists)
+		out.Answer, event, err = s.saveRole(tx, by, in, before, exists)
 		return out, event, err
 	})
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 }
 
 // saveRole is DefineRole after the decision, with the members locked.
-func (s *Service) saveRole(tx *db.Tx, in DefineRoleInput, before access.Role, exists bool) (api.Role, audit.Event, error) {
+func (s *Service) saveRole(tx *db.Tx, by db.Caller, in DefineRoleInput, before access.Role, exists bool) (api.Role, audit.Event, error) {
 	event := audit.Event{Action: audit.RoleUpdated, WorkspaceID: in.ID, ResourceID: in.Role, Description: "Updated role " + in.Name}
 	role := access.Role{Key: in.Role, Name: in.Name, Color: defaultColor, Permissions: in.set}
 	if exists {
@@ -250,7 +250,13 @@ func (s *Service) saveRole(tx *db.Tx, in DefineRoleInput, before access.Role, ex
 		}
 	}
 	event.Changes = roleChanges(before, role)
-	return answer, event, storeRole(tx, in.ID, role, exists && in.set&^before.Permissions != 0)
+	widened := exists && in.set&^before.Permissions != 0
+	if widened {
+		if err := access.NoteWideningOrigin(tx, by.Actor, in.ID, in.Role); err != nil {
+			return api.Role{}, event, err
+		}
+	}
+	return answer, event, storeRole(tx, in.ID, role, widened)
 }
 
 // DeleteRole deletes a role that no member has. The caller must hold all of its permissions.

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -54,6 +55,27 @@ func TestRevokingAKeyEndsTheInvitationsThatWereMadeWithIt(t *testing.T) {
 	})
 }
 
+func TestRevokingAKeyEndsTheRolesThatItAddedToAnInvitation(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		colleague, guest := x.Member("viewer"), x.Add(servertest.NewEmail(), "viewer")
+		for _, id := range []string{colleague.UserID, guest} {
+			thief.Post(x.Path("/roles"), body{"user_id": id, "role": "member"}).OK()
+		}
+		x.Owner.Delete("/v1/api-keys/" + key).OK()
+		if got := x.MemberWith(t, guest).Roles; !slices.Equal(got, []string{"viewer"}) {
+			t.Errorf("the invitation is for %v", got)
+		}
+		if got := x.MemberWith(t, colleague.UserID).Roles; len(got) != 2 {
+			t.Errorf("the member has %v", got)
+		}
+		if rows := x.Audit("&action=iam.member.role_removed&resource_id=" + guest); len(rows) != 1 {
+			t.Errorf("%d rows are in the log", len(rows))
+		}
+	})
+}
+
 func TestRotatingAKeyLeavesItsInvitations(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
@@ -86,6 +108,86 @@ func TestWhatCameThroughACompromisedKeyIsSuspended(t *testing.T) {
 		if got := suspended(x); len(got) != 3 || got[0].KeyID != key {
 			t.Errorf("listed is %+v", got)
 		}
+	})
+}
+
+// Whoever came through a key cannot hide what they add behind a key of their own.
+func TestWhatCameThroughAKeyOfAGhostIsSuspendedWithTheKeyOfTheGhost(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		helper(x)
+		key, thief := stolenKey(t, n, x.Owner)
+		first := ghost(t, x, thief, "helper")
+		_, program := stolenKey(t, n, first)
+		second := ghost(t, x, program, "helper")
+		_, program = stolenKey(t, n, second)
+		third := ghost(t, x, program, "viewer")
+		report(t, n, x.Owner, key)
+		for i, who := range []*servertest.Client{first, second, third} {
+			if answer := who.Get(x.Path("")); answer.Code() != "RESOURCE_NOT_FOUND" {
+				t.Errorf("ghost %d gets %d", i, answer.Status)
+			}
+		}
+	})
+}
+
+// A member who was added through a key reports another one, of their own.
+func TestTheReportOfALaterKeySuspendsWhatCameThroughIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		helper(x)
+		_, program := stolenKey(t, n, x.Owner)
+		honest := ghost(t, x, program, "helper")
+		other := ghost(t, x, n.Person(t, honest), "viewer")
+		key, thief := stolenKey(t, n, honest)
+		first := ghost(t, x, thief, "helper")
+		second := ghost(t, x, n.Person(t, first), "viewer")
+		n.Person(t, first).Delete(x.Path("/members/" + first.UserID)).OK()
+		report(t, n, honest, key)
+		second.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
+		honest.Get(x.Path("")).OK()
+		other.Get(x.Path("")).OK()
+	})
+}
+
+func TestARoleThatWasWidenedWithACompromisedKeyIsSuspended(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Define("clerk", "ws.read")
+		colleague := x.Member("clerk")
+		x.Give(colleague, "viewer")
+		key, thief := stolenKey(t, n, x.Owner)
+		thief.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.members.read", "ws.members.write"}}).OK()
+		report(t, n, x.Owner, key)
+		if got := x.MemberWith(t, colleague.UserID).Roles; !slices.Equal(got, []string{"viewer"}) {
+			t.Errorf("the colleague has %v", got)
+		}
+	})
+}
+
+// Each grant stores the keys through which its giver came. Their number is limited.
+func TestAccessComesThroughALimitedNumberOfKeys(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		helper(x)
+		_, program := stolenKey(t, n, x.Owner)
+		first := ghost(t, x, program, "helper")
+		if _, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (any, audit.Event, error) {
+			var origin string
+			_, err := tx.Row(`SELECT origin_id FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, x.WorkspaceID, first.UserID).Scan(&origin)
+			var keys [][]any
+			for i := range 99 {
+				keys = append(keys, []any{origin, fmt.Sprint("key_", i)})
+			}
+			if err == nil {
+				err = tx.InsertRows(`INSERT INTO access_origin (id, key_id) VALUES `, `($1, $2)`, keys)
+			}
+			return nil, audit.None("a test"), err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		_, program = stolenKey(t, n, first)
+		program.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).Fails(403, "FORBIDDEN")
 	})
 }
 

@@ -1,11 +1,15 @@
 package workspace_test
 
 import (
+	"slices"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/access"
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/server/servertest"
+	"bursar/internal/workspace"
 )
 
 // A request may have been authorized a moment before the caller loses what it takes. It must give nobody access then.
@@ -82,20 +86,26 @@ func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 	})
 }
 
+// inviteThrough invites a person to a workspace with an API key of its owner.
+func inviteThrough(key string, x *servertest.Tenant, guest *servertest.Client) func(tx *db.Tx) error {
+	return func(tx *db.Tx) error {
+		if err := tx.Exec(`UPDATE account SET name = name WHERE id = $1`, x.Owner.UserID); err != nil {
+			return err
+		}
+		if _, err := access.Invite(tx, x.WorkspaceID, guest.UserID, "viewer", "the thief"); err != nil {
+			return err
+		}
+		return access.NoteOrigin(tx, audit.Actor{ID: x.Owner.UserID, KeyID: key}, x.WorkspaceID, guest.UserID)
+	}
+}
+
 // Nothing was given with the key before, so its revocation has locked no workspace when the invitation is made.
 func TestAnInvitationThatAKeyMakesWhileItIsReportedEnds(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		key, _ := stolenKey(t, n, x.Owner)
 		guest := n.User(t, servertest.NewEmail())
-		invite := func(tx *db.Tx) error {
-			if err := tx.Exec(`UPDATE account SET name = name WHERE id = $1`, x.Owner.UserID); err != nil {
-				return err
-			}
-			return tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, invitation_id, invited_by, invitation_expires_at, given_by, given_key_id,
-				through_key_id, joined_at) VALUES ($1, $2, 'inv_meanwhile', 'inv_meanwhile', $3, $4, $3, $5, $5, $6)`,
-				x.WorkspaceID, guest.UserID, x.Owner.UserID, tx.Now()+1_000_000, key, tx.Now())
-		}
+		invite := inviteThrough(key, x, guest)
 		person := n.Person(t, x.Owner)
 		answer := servertest.WhileUnderWay(t, n.DB, invite, func() *servertest.Answer { return person.Post("/v1/api-keys/"+key+"/compromised", nil) })
 		if got := answer.OK().Number("invitations_ended"); got != 1 {
@@ -119,6 +129,73 @@ func TestAKeyThatIsMadeWhileItsParentIsReportedIsRevoked(t *testing.T) {
 		servertest.WhileUnderWay(t, n.DB, create, func() *servertest.Answer { return person.Post("/v1/api-keys/"+key+"/compromised", nil) }).OK()
 		if n.Count(t, `SELECT count(*) FROM api_key WHERE id = 'key_child' AND revoked_at IS NOT NULL`) != 1 {
 			t.Error("the child is not revoked")
+		}
+	})
+}
+
+func TestAKeyThatGivesAccessWhileItIsReportedEndsOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, _ := stolenKey(t, n, x.Owner)
+		guest, person := n.User(t, servertest.NewEmail()), n.Person(t, x.Owner)
+		servertest.WhileUnderWay(t, n.DB, inviteThrough(key, x, guest), func() *servertest.Answer {
+			return person.Post("/v1/api-keys/"+key+"/compromised", nil)
+		}).OK()
+		if rows := n.Count(t, `SELECT count(*) FROM api_key WHERE id = $1 AND revoked_at IS NOT NULL`, key); rows != 1 {
+			t.Error("the key is live")
+		}
+		if rows := n.Audited(t, key); len(rows) != 2 {
+			t.Errorf("the log has %v, want the creation and one revocation", rows)
+		}
+	})
+}
+
+func TestAGrantIsNotApprovedWhileTheKeyThatAskedForItIsRevoked(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, _, second := n.Pair(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		id := waits(thief.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "admin"}))
+		revoke := func(tx *db.Tx) error {
+			if _, _, err := access.LockMembers(tx, x.WorkspaceID); err != nil {
+				return err
+			}
+			return tx.Exec(`UPDATE api_key SET revoked_at = 1 WHERE id = $1`, key)
+		}
+		digest := second.Get("/v1/approvals/" + id).OK().Text("digest")
+		servertest.WhileUnderWay(t, n.DB, revoke, func() *servertest.Answer {
+			return second.Post("/v1/approvals/"+id+"/approve", body{"digest": digest, "verification": "asked"})
+		}).Fails(422, "APPROVAL_CHANGED")
+	})
+}
+
+// An owner who came through the key creates a workspace while the key is reported.
+func TestAWorkspaceThatAGhostCreatesWhileTheKeyIsReportedIsSuspended(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		owner := ghost(t, x, thief, "viewer")
+		thief.Post(x.OrganizationPath("/owners"), body{"user_id": owner.UserID}).OK()
+		var created string
+		create := func(tx *db.Tx) error {
+			if err := access.StillOwner(tx, audit.Actor{ID: owner.UserID}, x.OrganizationID); err != nil {
+				return err
+			}
+			w, err := workspace.Insert(tx, x.OrganizationID, "Hidden", nil)
+			if err == nil {
+				err = access.Join(tx, w.ID, owner.UserID, access.Admin)
+			}
+			if err == nil {
+				err = access.NoteCreatorOrigin(tx, w.ID, owner.UserID, x.OrganizationID)
+			}
+			created = w.ID
+			return err
+		}
+		person := n.Person(t, x.Owner)
+		report := servertest.Decoded[api.CompromisedKey](servertest.WhileUnderWay(t, n.DB, create, func() *servertest.Answer {
+			return person.Post("/v1/api-keys/"+key+"/compromised", nil)
+		}))
+		if !slices.ContainsFunc(report.Suspended, func(s api.SuspendedAccess) bool { return s.WorkspaceID == created }) {
+			t.Errorf("%+v does not have the workspace that was created meanwhile", report.Suspended)
 		}
 	})
 }

@@ -125,11 +125,11 @@ CREATE TABLE organization_member (
     organization_id TEXT NOT NULL REFERENCES organization (id),
     account_id      TEXT NOT NULL REFERENCES account (id),
     role            TEXT NOT NULL,
-    through_key_id  TEXT, -- as in workspace_member
+    origin_id       TEXT, -- as in workspace_member
     PRIMARY KEY (account_id, organization_id)
 ) {without rowid};
 CREATE INDEX organization_member_organization ON organization_member (organization_id, account_id);
-CREATE INDEX organization_member_through ON organization_member (through_key_id, organization_id) WHERE through_key_id IS NOT NULL;
+CREATE INDEX organization_member_origin ON organization_member (origin_id, organization_id) WHERE origin_id IS NOT NULL;
 
 -- Suspended ownership is recorded only here.
 CREATE TABLE suspended_owner (
@@ -174,9 +174,9 @@ CREATE TABLE workspace_member (
     invitation_id         TEXT,
     invited_by            TEXT,
     invitation_expires_at BIGINT,
-    given_by              TEXT, -- who gave the membership, and with which API key: access that came through a compromised key is suspended
+    given_by              TEXT, -- who gave the membership, and with which API key
     given_key_id          TEXT,
-    through_key_id        TEXT, -- the key with which access was given, or through which the giver got access; it stays when they leave
+    origin_id             TEXT, -- the keys through which it came, in access_origin
     joined_at             BIGINT NOT NULL,
     PRIMARY KEY (workspace_id, account_id)
 ) {without rowid};
@@ -184,8 +184,7 @@ CREATE INDEX workspace_member_account ON workspace_member (account_id, workspace
 CREATE UNIQUE INDEX workspace_member_listed ON workspace_member (workspace_id, member_id);
 CREATE UNIQUE INDEX workspace_member_invitation ON workspace_member (invitation_id) WHERE invitation_id IS NOT NULL;
 CREATE INDEX workspace_member_invited ON workspace_member (account_id, invitation_id) WHERE accepted = FALSE;
-CREATE INDEX workspace_member_given ON workspace_member (given_by, given_key_id, workspace_id) WHERE given_key_id IS NOT NULL;
-CREATE INDEX workspace_member_through ON workspace_member (through_key_id, workspace_id) WHERE through_key_id IS NOT NULL;
+CREATE INDEX workspace_member_origin ON workspace_member (origin_id, workspace_id) WHERE origin_id IS NOT NULL;
 
 -- Active members: no one is in a workspace who has not agreed to it.
 CREATE VIEW live_member AS
@@ -214,13 +213,21 @@ CREATE TABLE member_role (
     not_before     BIGINT NOT NULL,                -- it does not count for approvals before this
     given_by       TEXT,                           -- as in workspace_member
     given_key_id   TEXT,
-    through_key_id TEXT,
+    origin_id      TEXT,
     PRIMARY KEY (workspace_id, account_id, role),
     FOREIGN KEY (workspace_id, account_id) REFERENCES workspace_member (workspace_id, account_id) ON DELETE CASCADE
 ) {without rowid};
 CREATE INDEX member_role_role ON member_role (workspace_id, role, account_id);
-CREATE INDEX member_role_given ON member_role (given_by, given_key_id, workspace_id) WHERE given_key_id IS NOT NULL;
-CREATE INDEX member_role_through ON member_role (through_key_id, workspace_id) WHERE through_key_id IS NOT NULL;
+CREATE INDEX member_role_origin ON member_role (origin_id, workspace_id) WHERE origin_id IS NOT NULL;
+
+-- Sets of API keys through which access came: the key with which it was given, and those through which its giver had come. A set stays when
+-- the giver leaves, and equal sets have one id. Access that came through a compromised key is suspended.
+CREATE TABLE access_origin (
+    id     TEXT NOT NULL,
+    key_id TEXT NOT NULL,
+    PRIMARY KEY (id, key_id)
+) {without rowid};
+CREATE INDEX access_origin_key ON access_origin (key_id, id);
 
 -- Suspended memberships and roles are recorded only here, so nothing else depends on suspension.
 CREATE TABLE suspended_access (

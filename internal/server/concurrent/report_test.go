@@ -47,7 +47,7 @@ func TestNothingThatAKeyGivesOnOneNodeOutlivesItsReportOnAnother(t *testing.T) {
 			owner.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
 			all.Wait()
 			for _, table := range []string{"workspace_member", "member_role", "organization_member"} {
-				if left := here.Count(t, `SELECT count(*) FROM `+table+` WHERE through_key_id = $1`, key); left != 0 {
+				if left := here.Count(t, `SELECT count(*) FROM `+table+` m JOIN access_origin o ON o.id = m.origin_id WHERE o.key_id = $1`, key); left != 0 {
 					t.Errorf("%d rows of %s came through the key and are in force", left, table)
 				}
 			}
