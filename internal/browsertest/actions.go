@@ -243,6 +243,12 @@ func (p *Page) WaitURL(part string) {
 	p.wait("wait for the address "+strconv.Quote(part), true, "at", part)
 }
 
+// WaitNone waits until no element matches a selector.
+func (p *Page) WaitNone(selector string) {
+	p.t.Helper()
+	p.wait("wait for the end of "+selector, false, "has", selector)
+}
+
 // wait waits until a function of finders.js returns the wanted value.
 func (p *Page) wait(what string, wanted bool, finder string, args ...any) {
 	p.t.Helper()
