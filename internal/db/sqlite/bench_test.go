@@ -9,46 +9,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ncruces/go-sqlite3/vfs"
-
 	"bursar/internal/db/engine"
 )
 
-// Each benchmark here switches one mechanism off and compares creates by 64 callers
+// The benchmark switches the checkpointer off and compares creates by 64 callers
 // with and without it, in short rounds that take turns, because the speed of a
 // machine changes from minute to minute. It reports the median of with ÷ without:
 //
 //	go test ./internal/db/sqlite -run '^$' -bench With -benchtime 20x
 
-func BenchmarkWithWALBuffer(b *testing.B) {
-	compare(b, func(e *Engine) { e.writer.vfs.wal = nil }, func(*Engine) {})
-}
-
-func BenchmarkWithWALBufferOnASlowDisk(b *testing.B) {
-	compare(b, func(e *Engine) { e.writer.vfs.wal = nil }, func(e *Engine) {
-		e.writer.vfs.wal.File = slowFile{e.writer.vfs.wal.File}
-	})
-}
-
-type slowFile struct{ vfs.File }
-
-func (f slowFile) Sync(flags vfs.SyncFlag) error {
-	time.Sleep(time.Millisecond)
-	return f.File.Sync(flags)
-}
-
 func BenchmarkWithCheckpointer(b *testing.B) {
-	compare(b, func(e *Engine) {
+	without, with := open(b), open(b)
+	must(b, without.Write(b.Context(), func(engine.Conn) error {
 		// SQLite's default: the writer copies the WAL. It uses the hook that wakes the
 		// checkpointer.
-		_ = e.writer.conn.Exec("PRAGMA wal_autocheckpoint = 1000", nil)
-	}, func(*Engine) {})
-}
-
-// compare measures engines that are set up by both functions and by the second one
-// alone.
-func compare(b *testing.B, switchOff, setUp func(e *Engine)) {
-	without, with := openForBench(b, setUp, switchOff), openForBench(b, setUp)
+		return without.writer.conn.Exec("PRAGMA wal_autocheckpoint = 1000", nil)
+	}))
 	var ratios []float64
 	for b.Loop() {
 		slow := creates(b, without)
@@ -58,17 +34,6 @@ func compare(b *testing.B, switchOff, setUp func(e *Engine)) {
 	b.ReportMetric(ratios[len(ratios)/2], "with/without")
 	b.ReportMetric(ratios[0], "least")
 	b.ReportMetric(ratios[len(ratios)-1], "most")
-}
-
-func openForBench(b *testing.B, setUp ...func(e *Engine)) *Engine {
-	e := open(b)
-	must(b, e.Write(b.Context(), func(c engine.Conn) error {
-		for _, f := range setUp {
-			f(e)
-		}
-		return nil
-	}))
-	return e
 }
 
 // creates returns how long 64 callers take for 3,200 writes. Each writes as much as

@@ -28,7 +28,6 @@ type conn struct {
 type statement struct {
 	*sqlite3.Stmt
 	order    []int // by SQLite's number: which argument the parameter takes
-	values   []any // by SQLite's number: what is bound to the parameter
 	readOnly bool
 }
 
@@ -184,50 +183,30 @@ func (c *conn) prepare(sql string) (*statement, error) {
 			return nil, errors.Join(errors.New("parameters must be named $1, $2 and so on"), raw.Close())
 		}
 		stmt.order = append(stmt.order, n-1)
-		stmt.values = append(stmt.values, unbound{})
 	}
 	return stmt, nil
 }
 
-// unbound marks a parameter without a value.
-type unbound struct{}
-
-// bind sets the value of a parameter. It skips a value that is already bound, because
-// most statements run again with some of the same values, such as the workspace.
-func (s *statement) bind(n int, value any) (err error) {
+// bind sets the value of a parameter.
+func (s *statement) bind(n int, value any) error {
 	switch v := value.(type) {
 	case nil:
-		if s.values[n] == nil {
-			return nil
-		}
-		err = s.BindNull(n + 1)
+		return s.BindNull(n + 1)
 	case string:
-		if s.values[n] == value {
-			return nil
-		}
-		err = s.BindText(n+1, v)
+		return s.BindText(n+1, v)
 	case [16]byte:
-		if s.values[n] == value {
-			return nil
-		}
-		err = s.BindBlob(n+1, v[:])
+		return s.BindBlob(n+1, v[:])
 	case []byte:
-		value = unbound{} // bytes cannot be compared with the next value
-		err = s.BindBlob(n+1, v)
+		return s.BindBlob(n+1, v)
 	case int64:
-		err = s.BindInt64(n+1, v)
+		return s.BindInt64(n+1, v)
 	case int:
-		err = s.BindInt(n+1, v)
+		return s.BindInt(n+1, v)
 	case bool:
-		err = s.BindBool(n+1, v)
+		return s.BindBool(n+1, v)
 	default:
 		return fmt.Errorf("unsupported %T", value)
 	}
-	s.values[n] = value
-	if err != nil {
-		s.values[n] = unbound{}
-	}
-	return err
 }
 
 type rows struct{ stmt *sqlite3.Stmt }

@@ -10,14 +10,9 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// walVFS opens files like the operating system's VFS. It adds two things to the
-// write-ahead log (WAL) of the one connection that writes:
-//
-//   - SQLite writes every page of the WAL with two system calls. During a
-//     commit, walFile buffers adjacent writes and sends them as one.
-//   - After a failed fsync, every later fsync fails too. See syncFailure.
-//
-// A walVFS belongs to one connection and is used by one goroutine.
+// walVFS opens files like the operating system's VFS. After a failed fsync of the write-ahead log (WAL)
+// every later fsync fails too. See syncFailure. A walVFS belongs to the one connection that
+// writes, and is used by one goroutine.
 type walVFS struct {
 	vfs.VFSFilename
 	name   string
@@ -52,91 +47,32 @@ func (v *walVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	return file, flags, err
 }
 
-// commit buffers what run writes to the WAL. Outside of a commit nothing is
-// buffered, because other processes may then write to the same place.
+// commit notes where the commit that run makes is in the WAL.
 func (v *walVFS) commit(run func() error) error {
 	if v.wal == nil {
 		return run()
 	}
 	v.wal.committing, v.wal.start = true, -1
-	err := run()
-	v.wal.committing = false
-	if len(v.wal.buffer) > 0 {
-		v.wal.buffer = v.wal.buffer[:0] // SQLite has given up the transaction
-		if err == nil {
-			err = errors.New("SQLite committed without a sync of the WAL")
-		}
-	}
-	return err
+	defer func() { v.wal.committing = false }()
+	return run()
 }
-
-// maxBuffer bounds the memory that the commit of a large transaction takes.
-const maxBuffer = 1 << 20
 
 type walFile struct {
 	vfs.File
 	failed     *syncFailure
 	committing bool
-	start      int64  // offset of the first write of the commit, -1 before it
-	buffer     []byte // to be written
-	offset     int64  // of buffer in the file
+	start      int64 // offset of the first write of the commit, -1 before it
 }
 
 func (f *walFile) WriteAt(p []byte, at int64) (int, error) {
-	if !f.committing {
-		return f.File.WriteAt(p, at)
-	}
-	if f.start < 0 {
+	if f.committing && f.start < 0 {
 		f.start = at
 	}
-	if at != f.offset+int64(len(f.buffer)) || len(f.buffer)+len(p) > maxBuffer {
-		if err := f.flush(); err != nil {
-			return 0, err
-		}
-		f.offset = at
-	}
-	f.buffer = append(f.buffer, p...)
-	return len(p), nil
-}
-
-// flush empties the buffer even if the write fails: SQLite gets the error and gives up
-// the transaction.
-func (f *walFile) flush() error {
-	if len(f.buffer) == 0 {
-		return nil
-	}
-	_, err := f.File.WriteAt(f.buffer, f.offset)
-	f.offset += int64(len(f.buffer))
-	f.buffer = f.buffer[:0]
-	return err
-}
-
-func (f *walFile) ReadAt(p []byte, at int64) (int, error) {
-	if err := f.flush(); err != nil {
-		return 0, err
-	}
-	return f.File.ReadAt(p, at)
-}
-
-func (f *walFile) Truncate(size int64) error {
-	if err := f.flush(); err != nil {
-		return err
-	}
-	return f.File.Truncate(size)
-}
-
-func (f *walFile) Size() (int64, error) {
-	if err := f.flush(); err != nil {
-		return 0, err
-	}
-	return f.File.Size()
+	return f.File.WriteAt(p, at)
 }
 
 func (f *walFile) Sync(flags vfs.SyncFlag) error {
 	if err := f.failed.get(); err != nil {
-		return err
-	}
-	if err := f.flush(); err != nil {
 		return err
 	}
 	err := f.File.Sync(flags)
