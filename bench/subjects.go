@@ -23,7 +23,6 @@ func (o options) prepare(ctx context.Context, root, dir string, log func(string,
 	}
 	makers := []maker{
 		{"bursar-sqlite", subject.BursarSQLite}, {"bursar-postgres", subject.BursarPostgres}, {"bare", subject.Bare},
-		{"bursar-sqlite-unsequenced", subject.Unsequenced(subject.BursarSQLite)}, {"bursar-postgres-unsequenced", subject.Unsequenced(subject.BursarPostgres)},
 		{"bursar-sqlite-backup", subject.WithBackup()},
 		{"pocketbase", subject.PocketBase}, {"pocketbase-full", subject.PocketBaseFull},
 		{"kratos-sqlite", subject.KratosSQLite}, {"kratos-postgres", subject.KratosPostgres},

@@ -152,12 +152,9 @@ func (g *goals) backup() {
 		pair{of: side{create, sqlite + "-backup"}, by: side{create, sqlite}})
 }
 
-// sequenced are the goals of the places in the audit log and of the tree over it.
+// sequenced are the goals of how far the audit log is behind.
 func (g *goals) sequenced() {
-	create := plan.Workload{Kind: plan.Create, Callers: plan.Callers}.Name()
 	for _, e := range engines() {
-		g.atLeast(e.title+": POST /directory, 64 callers, with the sequencer and the tree against without", 0.95,
-			pair{of: side{create, e.subject}, by: side{create, e.subject + "-unsequenced"}})
 		g.atMost(e.title+": from commit to signed checkpoint, p99 under full load", 2000, "ms", side{plan.CheckpointDelay, e.subject})
 		g.atMost(e.title+": how far the feed is behind, p99 under full load", 700, "ms", side{plan.FeedDelay, e.subject})
 	}

@@ -127,7 +127,7 @@ func TestSpaceOnDiskIsShownBesidePocketBase(t *testing.T) {
 func TestGoalsWithoutMeasurementsAreNotMet(t *testing.T) {
 	for _, of := range []plan.Sizes{sizes(), {Small: 1000, Main: 100_000}} {
 		goals := Goals(report.Report{}, of)
-		if len(goals) != 46 {
+		if len(goals) != 44 {
 			t.Errorf("%d goals", len(goals))
 		}
 		for _, g := range goals {

@@ -50,15 +50,9 @@ func BursarPostgres(ctx context.Context, setup Setup) (*Subject, error) {
 
 // The variants of the product that show what something costs.
 const (
-	unsequenced = "unsequenced" // without places in the audit log and without the tree over it
-	backup      = "backup"      // with a continuous backup into a folder
-	before      = "before"      // as it was at an earlier commit
+	backup = "backup" // with a continuous backup into a folder
+	before = "before" // as it was at an earlier commit
 )
-
-// Unsequenced is the product on one of its databases without the audit log's tree.
-func Unsequenced(of func(context.Context, Setup) (*Subject, error)) func(context.Context, Setup) (*Subject, error) {
-	return variant(unsequenced, "without the audit log's tree", of)
-}
 
 // WithBackup is the product on its embedded store with a continuous backup.
 func WithBackup() func(context.Context, Setup) (*Subject, error) {
@@ -228,10 +222,7 @@ func (b *bursar) server() (*Server, error) {
 	}
 	b.base = "http://" + address
 	args := slices.Concat([]string{"serve", "--listen", address, "--rate-limit", "off"}, b.store, b.auditKey)
-	switch b.variant {
-	case unsequenced:
-		args = append(args, "--audit-unsequenced")
-	case backup:
+	if b.variant == backup {
 		args = append(args, "--backup", b.store[1]+"-backup")
 	}
 	return &Server{

@@ -80,10 +80,6 @@ type Audit struct {
 	Checkpoint string
 	Mail       string
 	Witnesses  []string
-
-	// Unsequenced leaves the rows of the log without places and without a tree. It is for
-	// bench, which measures their cost.
-	Unsequenced bool
 }
 
 // OIDC contains the settings of an OpenID Connect identity provider.
@@ -143,8 +139,6 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	s.Audit.BindCheckpoint(flags)
 	flags.StringVar(&s.Audit.Mail, "audit-mail", "", "address that gets the newest checkpoint of the audit log once a day; needs --smtp-url [BURSAR_AUDIT_MAIL]")
 	flags.StringSliceVar(&s.Audit.Witnesses, "audit-witness", nil, "public key and address, with a space between them, of a witness that signs the checkpoints of the audit log (C2SP tlog-witness); can be repeated [BURSAR_AUDIT_WITNESS]")
-	flags.BoolVar(&s.Audit.Unsequenced, "audit-unsequenced", false, "for measurements only: give the rows of the audit log no places [BURSAR_AUDIT_UNSEQUENCED]")
-	_ = flags.MarkHidden("audit-unsequenced") // the flag exists
 	flags.StringVar(&s.Rails, "rails", "", "file that defines rails for real money, in JSON; without it there are those of the sandbox alone [BURSAR_RAILS]")
 	flags.StringVar(&s.Holidays, "holidays", "", "file with holidays that are not in the built-in table, such as '2026-12-24 Christmas Eve', or that are none after all, such as '-2026-12-24' [BURSAR_HOLIDAYS]")
 	flags.StringVar(&s.ScreeningCommand, "screening-command", "", "program that gets each payout as JSON and prints whether to allow, hold or deny it [BURSAR_SCREENING_COMMAND]")

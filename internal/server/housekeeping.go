@@ -25,10 +25,8 @@ func (s *Server) RunBackground(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { s.mail.Run(ctx) })
 	others.Go(func() { s.signin.Run(ctx, s.log.Logger) })
-	if !s.unsequenced {
-		others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
-		others.Go(func() { s.audit.Signer().Run(ctx) })
-	}
+	others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
+	others.Go(func() { s.audit.Signer().Run(ctx) })
 	others.Go(func() { s.retention.Run(ctx, s.log.Logger) })
 	others.Go(func() { s.directory.RunImports(ctx, s.log.Logger) })
 	others.Go(func() { s.directory.RunDecisions(ctx, s.log.Logger) })

@@ -72,8 +72,6 @@ type Server struct {
 	draining atomic.Bool
 	strict   bool // browsers must use TLS
 
-	unsequenced bool // see config.Audit
-
 	encryption encryption
 }
 
@@ -165,7 +163,6 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		mail:          mailer,
 		strict:        strings.HasPrefix(c.PublicURL, "https://"),
 		encryption:    encryption,
-		unsequenced:   c.Audit.Unsequenced,
 	}
 	s.signin, err = signin.New(d, v, links, signin.Config{
 		PublicURL: c.PublicURL,
