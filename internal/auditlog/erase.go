@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 )
 
@@ -63,7 +63,7 @@ type erasable struct {
 func (e *erasable) read(r db.Rows, column int) {
 	e.kept = audit.TellsOfErasure(r.Raw(column))
 	e.erased = r.Null(column + 1)
-	e.digest = auditproof.PersonalDigest(r.Raw(column+2), r.Raw(column+1))
+	e.digest = tree.PersonalDigest(r.Raw(column+2), r.Raw(column+1))
 }
 
 // ownLog is a stream and, for a workspace's stream, the id of the workspace.

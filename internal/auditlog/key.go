@@ -7,7 +7,7 @@ import (
 	"io/fs"
 
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/keyfile"
 )
@@ -16,12 +16,12 @@ import (
 // to the store does not allow signing a changed log. The store has the public key.
 
 // ReadKey reads the key that signs the checkpoints.
-func ReadKey(file string) (*auditproof.Key, error) {
+func ReadKey(file string) (*tree.Key, error) {
 	text, err := keyfile.Read(file)
 	if err != nil {
 		return nil, fmt.Errorf("read the key of the audit log: %w", err)
 	}
-	key, err := auditproof.ParseKey(string(text))
+	key, err := tree.ParseKey(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("read the key of the audit log in %s: %w", file, err)
 	}
@@ -30,7 +30,7 @@ func ReadKey(file string) (*auditproof.Key, error) {
 
 // InitKey assigns a key to the log of a store that has none yet. It creates the file unless
 // it exists. It writes the file first, so that the store never depends on a key that was not written.
-func InitKey(ctx context.Context, d *db.DB, file string) (*auditproof.Key, error) {
+func InitKey(ctx context.Context, d *db.DB, file string) (*tree.Key, error) {
 	verifier, err := Verifier(ctx, d)
 	if err != nil {
 		return nil, err
@@ -55,8 +55,8 @@ func InitKey(ctx context.Context, d *db.DB, file string) (*auditproof.Key, error
 	return key, checkKey(ctx, d, key, file)
 }
 
-func makeKey(file string) (*auditproof.Key, error) {
-	key, err := auditproof.NewKey()
+func makeKey(file string) (*tree.Key, error) {
+	key, err := tree.NewKey()
 	if err == nil {
 		err = keyfile.Make(file, []byte(key.String()))
 	}
@@ -80,7 +80,7 @@ func Verifier(ctx context.Context, d *db.DB) (string, error) {
 }
 
 // checkKey returns an error if the log of the store is signed with another key.
-func checkKey(ctx context.Context, d *db.DB, key *auditproof.Key, file string) error {
+func checkKey(ctx context.Context, d *db.DB, key *tree.Key, file string) error {
 	verifier, err := Verifier(ctx, d)
 	switch {
 	case err != nil:

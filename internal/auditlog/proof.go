@@ -10,7 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/web"
@@ -91,7 +91,7 @@ func (s *Service) Proof(ctx context.Context, by db.Caller, in ProofInput) (api.A
 		if proof.Since, err = consistency(in.since, signed.Size, tiles); err != nil {
 			return err
 		}
-		proof, err = auditproof.Prove(proof, signed.Size, tiles)
+		proof, err = tree.Prove(proof, signed.Size, tiles)
 		return err
 	})
 	return proof, err
@@ -101,7 +101,7 @@ func consistency(since, size int64, hashes tlog.HashReader) (*api.AuditConsisten
 	if since == 0 || since >= size { // a checkpoint that is not older needs no proof
 		return nil, nil
 	}
-	return auditproof.Consistency(since, size, hashes)
+	return tree.Consistency(since, size, hashes)
 }
 
 // covering waits until a row has been signed, and returns its position and the checkpoint.
@@ -163,7 +163,7 @@ func (f filter) owner() (column string, value any) {
 // provenLog is the log of a workspace or an organization as of a checkpoint.
 type provenLog struct {
 	filter
-	named auditproof.Stream
+	named tree.Stream
 	count int64 // rows
 	state treeState
 }
@@ -184,7 +184,7 @@ func (s *Service) streamOf(q db.Q, f filter, signed Signed) (log provenLog, err 
 	if err != nil {
 		return log, err
 	}
-	log.named = auditproof.Stream{Number: found.number, Name: "workspace " + f.value}
+	log.named = tree.Stream{Number: found.number, Name: "workspace " + f.value}
 	if f.column == "organization_id" {
 		log.named.Name = "organization " + f.value
 	}
@@ -249,7 +249,7 @@ func (s *Service) ProofFile(ctx context.Context, by db.Caller, in ProofFileInput
 		return err
 	}
 	to.Type, to.Name = "application/zip", "audit-proof.zip"
-	return auditproof.WriteFile(to, time.UnixMilli(s.db.Now()), export.rows, export.rest)
+	return tree.WriteFile(to, time.UnixMilli(s.db.Now()), export.rows, export.rest)
 }
 
 // proofExport writes a proof file. It holds no connection to the store while it writes, so it
@@ -263,7 +263,7 @@ type proofExport struct {
 
 	signed Signed
 	log    provenLog
-	erased auditproof.Erasures
+	erased tree.Erasures
 }
 
 // cover chooses the newest checkpoint, which must cover a row.
@@ -327,10 +327,10 @@ func (e *proofExport) rows(yield func(api.AuditProofRow, error) bool) {
 }
 
 // rest returns the proofs of the rows.
-func (e *proofExport) rest() (auditproof.Export, error) {
-	x := auditproof.Export{
+func (e *proofExport) rest() (tree.Export, error) {
+	x := tree.Export{
 		Checkpoint: e.signed.Text, Size: e.signed.Size, Leaves: e.leaves, Hashes: tlog.HashReaderFunc(e.hashes),
-		Manifest: auditproof.Manifest{
+		Manifest: tree.Manifest{
 			Key: e.s.signer.key.Verifier(), Stream: e.s.signer.key.ProofStream(e.log.named), Count: e.log.count, Restart: e.log.state.restart,
 		},
 	}
@@ -344,7 +344,7 @@ func (e *proofExport) rest() (auditproof.Export, error) {
 		if err != nil {
 			return err
 		}
-		x.Manifest.Streams, x.Manifest.CountsRoot, x.Manifest.Counts = all.counts.Len(), root[:], auditproof.Raw(proof)
+		x.Manifest.Streams, x.Manifest.CountsRoot, x.Manifest.Counts = all.counts.Len(), root[:], tree.Raw(proof)
 		x.Manifest.Since, err = consistency(e.since, e.signed.Size, NewTiles(q))
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -41,13 +41,13 @@ func proven(c *servertest.Client, path string) *servertest.Answer {
 func keyOf(n *servertest.Node) string { return n.Server.AuditSigner().Key().Verifier() }
 
 // verifyRow verifies the proof in an answer, as somebody does who has only the key.
-func verifyRow(t *testing.T, n *servertest.Node, answer *servertest.Answer, since string) (api.AuditProof, auditproof.Report) {
+func verifyRow(t *testing.T, n *servertest.Node, answer *servertest.Answer, since string) (api.AuditProof, tree.Report) {
 	t.Helper()
 	var sent struct{ Data json.RawMessage }
 	if err := json.Unmarshal(answer.OK().Body, &sent); err != nil {
 		t.Fatal(err)
 	}
-	report, err := auditproof.VerifyProof(sent.Data, auditproof.Trust{Key: keyOf(n), Since: []byte(since)})
+	report, err := tree.VerifyProof(sent.Data, tree.Trust{Key: keyOf(n), Since: []byte(since)})
 	if err != nil {
 		t.Fatalf("%v: %s", err, sent.Data)
 	}
@@ -55,17 +55,17 @@ func verifyRow(t *testing.T, n *servertest.Node, answer *servertest.Answer, sinc
 }
 
 // verifyFile verifies the proof file in an answer.
-func verifyFile(t *testing.T, n *servertest.Node, answer *servertest.Answer, since string) auditproof.Report {
+func verifyFile(t *testing.T, n *servertest.Node, answer *servertest.Answer, since string) tree.Report {
 	t.Helper()
 	file := answer.OK().Body
-	report, err := auditproof.VerifyFile(bytes.NewReader(file), int64(len(file)), auditproof.Trust{Key: keyOf(n), Since: []byte(since)})
+	report, err := tree.VerifyFile(bytes.NewReader(file), int64(len(file)), tree.Trust{Key: keyOf(n), Since: []byte(since)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return report
 }
 
-func untouched(t *testing.T, report auditproof.Report) {
+func untouched(t *testing.T, report tree.Report) {
 	t.Helper()
 	for _, f := range report.Failures {
 		t.Errorf("nothing was touched: %v", f)
@@ -131,7 +131,7 @@ func TestAWholeLogIsProvenToSomebodyWhoHasOnlyTheKey(t *testing.T) {
 		again := proven(x.Owner, "/v1/audit/proof?since="+size+"&workspace_id="+x.WorkspaceID)
 		untouched(t, verifyFile(t, n, again, since))
 		_, newest := checkpoint(t, n)
-		if old := verifyFile(t, n, first, newest); len(old.Failures) != 1 || old.Failures[0].Kind != auditproof.CutOff {
+		if old := verifyFile(t, n, first, newest); len(old.Failures) != 1 || old.Failures[0].Kind != tree.CutOff {
 			t.Errorf("an old file shown as new: %v", old.Failures)
 		}
 		organization := verifyFile(t, n, proven(x.Owner, "/v1/audit/proof?organization_id="+x.OrganizationID), "")
@@ -193,7 +193,7 @@ func eraseNamed(t *testing.T, n *servertest.Node, x *servertest.Tenant, named st
 			if err != nil {
 				return struct{}{}, event, err
 			}
-			digest := auditproof.PersonalDigest(salt, personal)
+			digest := tree.PersonalDigest(salt, personal)
 			err = tx.Exec(`UPDATE audit_log SET personal = NULL, salt = NULL, erased = $1 WHERE id = $2`, digest[:], db.PackID("aud", id))
 			if err != nil {
 				return struct{}{}, event, err
@@ -219,7 +219,7 @@ func TestAnErasedRowIsProvenWhereARowNamesIt(t *testing.T) {
 		}
 		eraseNamed(t, n, x, "aud_another", rows[3]["id"].(string))
 		report = verifyFile(t, n, proven(x.Owner, "/v1/audit/proof?workspace_id="+x.WorkspaceID), "")
-		if len(report.Failures) != 1 || report.Failures[0].Kind != auditproof.Edited || report.Failures[0].ID != rows[3]["id"] {
+		if len(report.Failures) != 1 || report.Failures[0].Kind != tree.Edited || report.Failures[0].ID != rows[3]["id"] {
 			t.Errorf("a row was erased without a word: %v", report.Failures)
 		}
 		for _, neighbour := range []int{1, 4} {

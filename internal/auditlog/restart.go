@@ -9,13 +9,13 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 )
 
 // Restart opens a new log whose first leaf is the checkpoint of the old one, which the file
 // contains. The tree is rebuilt from the first row in the store.
-func Restart(ctx context.Context, d *db.DB, by db.Caller, keyFile, file string) (old auditproof.Checkpoint, err error) {
+func Restart(ctx context.Context, d *db.DB, by db.Caller, keyFile, file string) (old tree.Checkpoint, err error) {
 	verifier, err := Verifier(ctx, d)
 	if err != nil {
 		return old, err

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/mail"
 )
@@ -33,7 +33,7 @@ type SignerConfig struct {
 // detects a store that has lost rows. Then nothing is signed until the log is restarted.
 type Signer struct {
 	db        *db.DB
-	key       *auditproof.Key // nil if the node does not sign
+	key       *tree.Key // nil if the node does not sign
 	log       *slog.Logger
 	file      string
 	mailTo    string
@@ -46,12 +46,12 @@ type Signer struct {
 	broken error  // why signing has stopped
 
 	publishing sync.Mutex
-	stored     auditproof.Checkpoint // the checkpoint in the file
+	stored     tree.Checkpoint // the checkpoint in the file
 }
 
 // Signed is a checkpoint, and the text that was signed.
 type Signed struct {
-	auditproof.Checkpoint
+	tree.Checkpoint
 	Text []byte
 	At   int64 // when the head was made, in Unix milliseconds
 	Rows int64 // the last position of the log that it covers
@@ -125,7 +125,7 @@ func readCheckpointFile(file, verifier string) (Signed, error) {
 	if err != nil {
 		return Signed{}, fmt.Errorf("read the checkpoint that is kept outside of the store: %w", err)
 	}
-	point, err := auditproof.ReadCheckpoint(text, verifier)
+	point, err := tree.ReadCheckpoint(text, verifier)
 	if err != nil {
 		return Signed{}, fmt.Errorf("read the checkpoint in %s: %w", file, err)
 	}
@@ -133,7 +133,7 @@ func readCheckpointFile(file, verifier string) (Signed, error) {
 }
 
 // Key returns the key, or nil if the node does not sign.
-func (s *Signer) Key() *auditproof.Key { return s.key }
+func (s *Signer) Key() *tree.Key { return s.key }
 
 // Broken returns why signing has stopped, or nil.
 func (s *Signer) Broken() error {
@@ -185,7 +185,7 @@ func (s *Signer) Newest(ctx context.Context) (Signed, error) {
 	case newest.number == 0:
 		return Signed{}, ErrUnsigned
 	case !s.is(state, newest):
-		point := auditproof.Checkpoint{Origin: state.origin, Size: newest.size, Root: newest.root}
+		point := tree.Checkpoint{Origin: state.origin, Size: newest.size, Root: newest.root}
 		text, err := s.key.Sign(point.Origin, point.Size, point.Root)
 		if err != nil {
 			return Signed{}, fmt.Errorf("sign the audit log: %w", err)
@@ -200,7 +200,7 @@ func (s *Signer) Newest(ctx context.Context) (Signed, error) {
 
 // is reports whether the newest checkpoint is of a head.
 func (s *Signer) is(state treeState, h head) bool {
-	return h.number > 0 && s.signed.Checkpoint == auditproof.Checkpoint{Origin: state.origin, Size: h.size, Root: h.root}
+	return h.number > 0 && s.signed.Checkpoint == tree.Checkpoint{Origin: state.origin, Size: h.size, Root: h.root}
 }
 
 // continues returns an error unless the tree in the store continues the one that was signed.
@@ -229,7 +229,7 @@ func (s Signed) continues(tiles *Tiles, state treeState, newest head) error {
 
 // restarted returns an error unless the log in the store was restarted after the checkpoint.
 func (s Signed) restarted(state treeState) error {
-	former, err := auditproof.ReadCheckpoint([]byte(state.restart), state.verifier)
+	former, err := tree.ReadCheckpoint([]byte(state.restart), state.verifier)
 	later := err == nil && generationOf(s.Origin) < state.generation
 	if later && former.Origin == s.Origin {
 		later = former.Size > s.Size || former == s.Checkpoint

@@ -11,7 +11,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -259,7 +259,7 @@ func TestTheCheckpointIsMailedOnceADay(t *testing.T) {
 		text := strings.ReplaceAll(got[1].Text, "\r\n", "\n")
 		_, text, _ = strings.Cut(text, "cut off.\n\n")
 		text, _, _ = strings.Cut(text, "\n\nSave it")
-		if _, err := auditproof.ReadCheckpoint([]byte(text), nodes[0].Server.AuditSigner().Key().Verifier()); err != nil {
+		if _, err := tree.ReadCheckpoint([]byte(text), nodes[0].Server.AuditSigner().Key().Verifier()); err != nil {
 			t.Errorf("%v: %s", err, got[1].Text)
 		}
 	})

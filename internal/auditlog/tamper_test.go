@@ -12,7 +12,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -86,7 +86,7 @@ func (f *forger) exchange(a, b place) {
 	put(b.id, a)
 }
 
-func (p place) found(kind auditproof.Kind) string { return fmt.Sprintf("%s %d", kind, p.seq) }
+func (p place) found(kind tree.Kind) string { return fmt.Sprintf("%s %d", kind, p.seq) }
 
 // forgeries are ways to change a store, and what has to be found then.
 func forgeries() map[string]func(f *forger) []string {
@@ -95,28 +95,28 @@ func forgeries() map[string]func(f *forger) []string {
 		"edit": func(f *forger) []string {
 			p := f.pick(0)
 			f.exec(`UPDATE audit_log SET personal = '["Eve","","",""]' WHERE id = $1`, p.id)
-			return []string{p.found(auditproof.Edited)}
+			return []string{p.found(tree.Edited)}
 		},
 		"edit what is kept for ever": func(f *forger) []string {
 			p := f.pick(0)
 			f.exec(`UPDATE audit_log SET entry = replace(entry, ',17', ',18') WHERE id = $1`, p.id)
-			return []string{p.found(auditproof.Edited)}
+			return []string{p.found(tree.Edited)}
 		},
 		"one column only": func(f *forger) []string {
 			p := f.pick(0)
 			column := []string{"actor_id_key", "action_key", "resource_type_key", "resource_id_key"}[f.random.IntN(4)]
 			f.exec(`UPDATE audit_log SET `+column+` = `+column+` / 2 + 1 WHERE id = $1`, p.id)
-			return []string{p.found(auditproof.Edited)}
+			return []string{p.found(tree.Edited)}
 		},
 		"the outcome's column": func(f *forger) []string {
 			p := f.pick(0)
 			f.exec(`UPDATE audit_log SET outcome_key = coalesce(outcome_key / 2, 0) + 1 WHERE id = $1`, p.id)
-			return []string{p.found(auditproof.Edited)}
+			return []string{p.found(tree.Edited)}
 		},
 		"delete": func(f *forger) []string {
 			p := f.pick(0)
 			f.exec(`DELETE FROM audit_log WHERE id = $1`, p.id)
-			return []string{p.found(auditproof.Removed)}
+			return []string{p.found(tree.Removed)}
 		},
 		"delete with its place": func(f *forger) []string {
 			p := f.pick(0)
@@ -144,7 +144,7 @@ func forgeries() map[string]func(f *forger) []string {
 				b = f.pick(0)
 			}
 			f.exchange(a, b)
-			return []string{a.found(auditproof.Moved), b.found(auditproof.Moved)}
+			return []string{a.found(tree.Moved), b.found(tree.Moved)}
 		},
 		"cut the tail": func(f *forger) []string {
 			last := f.number(`SELECT size FROM audit_sequence`)
@@ -157,12 +157,12 @@ func forgeries() map[string]func(f *forger) []string {
 		"swap tenants": func(f *forger) []string {
 			a, b := f.pick(0), f.pick(1)
 			f.exchange(a, b)
-			return []string{a.found(auditproof.Swapped), b.found(auditproof.Swapped)}
+			return []string{a.found(tree.Swapped), b.found(tree.Swapped)}
 		},
 		"give a row to another tenant": func(f *forger) []string {
 			p := f.pick(0)
 			f.exec(`UPDATE audit_log SET workspace_number = (SELECT workspace_number FROM audit_stream WHERE number = $1) WHERE id = $2`, f.tenant[1], p.id)
-			return []string{p.found(auditproof.Swapped)}
+			return []string{p.found(tree.Swapped)}
 		},
 		"edit a tile": func(f *forger) []string {
 			number := f.random.Int64N(f.number(`SELECT count(*) FROM audit_tile WHERE level = 0`))
@@ -355,7 +355,7 @@ func TestAnExportShowsWhatWasDoneToTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		report := verifyFile(t, n, proven(x.Owner, path), "")
-		if len(report.Failures) != 1 || report.Failures[0].Kind != auditproof.Edited || report.Failures[0].Seq != p.seq {
+		if len(report.Failures) != 1 || report.Failures[0].Kind != tree.Edited || report.Failures[0].Seq != p.seq {
 			t.Errorf("row %d was edited: %v", p.seq, report.Failures)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 )
 
@@ -54,14 +54,14 @@ func readHead(q db.Q, number int64) (h head, err error) {
 // it: the store accepts leaves only from a node that knows the current size of the tree.
 type treeBuilder struct {
 	db  *db.DB
-	key *auditproof.Key
+	key *tree.Key
 
 	// The state of the tree, valid while the tree in the store has this code.
 	mac                    string
 	newest                 head
 	generation, size, rows int64
 	edge                   *frontier
-	counts                 *auditproof.Counts
+	counts                 *tree.Counts
 	lasts                  map[int64]int64    // the last place in the tree for each stream, by its number
 	tags                   map[int64][32]byte // by the number of the stream
 }
@@ -116,14 +116,14 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 	}
 	grown, next := b.edge.clone(), state
 	if state.size == 0 && state.restart != "" {
-		grown.add(auditproof.RestartLeaf([]byte(state.restart)))
+		grown.add(tree.RestartLeaf([]byte(state.restart)))
 	}
 	for _, row := range rows {
 		// A place that is already in the tree must not be signed for another row.
 		if last := b.lasts[row.stream]; row.seq != last+1 {
 			return false, fmt.Errorf("the place %d of the stream %d of the audit log follows the place %d: places were changed in the store", row.seq, row.stream, last)
 		}
-		grown.add(auditproof.RowLeaf(row.stream, b.tags[row.stream], row.seq, row.commitment))
+		grown.add(tree.RowLeaf(row.stream, b.tags[row.stream], row.seq, row.commitment))
 		if err := b.count(row.stream, row.seq); err != nil {
 			return false, err
 		}
@@ -131,7 +131,7 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 	}
 	complete := next.rows >= *goal
 	if complete {
-		grown.add(auditproof.CountsLeaf(b.counts.Len(), b.counts.Root()))
+		grown.add(tree.CountsLeaf(b.counts.Len(), b.counts.Root()))
 	}
 	root, err := grown.root()
 	if err != nil {
@@ -244,7 +244,7 @@ func (b *treeBuilder) countsFit(q db.Q, tiles *Tiles, h head) error {
 		return err
 	}
 	signed, err := tiles.ReadHashes([]int64{tlog.StoredHashIndex(0, max(0, h.size-1))})
-	if err == nil && signed[0] != tlog.RecordHash(auditproof.CountsLeaf(b.counts.Len(), b.counts.Root())) {
+	if err == nil && signed[0] != tlog.RecordHash(tree.CountsLeaf(b.counts.Len(), b.counts.Root())) {
 		err = fmt.Errorf("the audit log does not have as many rows as its head %d says, they were changed in the store", h.number)
 	}
 	return err
@@ -253,7 +253,7 @@ func (b *treeBuilder) countsFit(q db.Q, tiles *Tiles, h head) error {
 // countAll counts the rows of all streams up to a position. The sums in the queries keep SQLite
 // from reading all places in the order of their streams.
 func (b *treeBuilder) countAll(q db.Q, rows int64) error {
-	b.counts, b.lasts, b.tags = auditproof.NewCounts(), map[int64]int64{}, map[int64][32]byte{}
+	b.counts, b.lasts, b.tags = tree.NewCounts(), map[int64]int64{}, map[int64][32]byte{}
 	later := map[int64]int64{}
 	if rows > 0 { // otherwise all rows are later
 		err := q.Each(func(r db.Rows) error {
@@ -343,11 +343,11 @@ func (b *treeBuilder) nextRows(q db.Q, after int64) ([]treeRow, error) {
 		id = db.AppendID(id[:0], "aud", r.Raw(3))
 		var personal [32]byte
 		if !r.Null(5) {
-			personal = auditproof.PersonalDigest(r.Raw(6), r.Raw(5))
+			personal = tree.PersonalDigest(r.Raw(6), r.Raw(5))
 		} else if copy(personal[:], r.Raw(7)) != len(personal) {
 			return fmt.Errorf("the audit row %s has neither its personal part nor the digest of it", id)
 		}
-		row.commitment = auditproof.Commitment(string(id), r.Raw(4), personal)
+		row.commitment = tree.Commitment(string(id), r.Raw(4), personal)
 		rows = append(rows, row)
 		return nil
 	})

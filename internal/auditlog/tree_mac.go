@@ -9,7 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 )
 
@@ -18,13 +18,13 @@ var errNotAuthentic = errors.New("the tree of the audit log was changed in the s
 
 // authenticate returns the code of a tree, which only a holder of the key can compute. It
 // covers the state in the store, all leaves of the tree, and its newest head.
-func (s treeState) authenticate(key *auditproof.Key, root tlog.Hash, newest head) string {
+func (s treeState) authenticate(key *tree.Key, root tlog.Hash, newest head) string {
 	return key.Authenticate(fmt.Sprintf("%s\n%d %d %d %d %d\n%s\n%d %d %d %d %s\n%s", s.origin, s.generation, s.offset, s.size, s.rows, s.heads, root,
 		newest.number, newest.size, newest.rows, newest.at, newest.root, s.restart))
 }
 
 // authentic returns an error unless the tree was written with the key.
-func (s treeState) authentic(key *auditproof.Key, tiles *Tiles, newest head) error {
+func (s treeState) authentic(key *tree.Key, tiles *Tiles, newest head) error {
 	code, err := s.code(key, tiles, newest)
 	if err == nil && !hmac.Equal([]byte(code), []byte(s.mac)) {
 		err = errNotAuthentic
@@ -32,7 +32,7 @@ func (s treeState) authentic(key *auditproof.Key, tiles *Tiles, newest head) err
 	return err
 }
 
-func (s treeState) code(key *auditproof.Key, tiles *Tiles, newest head) (string, error) {
+func (s treeState) code(key *tree.Key, tiles *Tiles, newest head) (string, error) {
 	var root tlog.Hash
 	if s.size > 0 {
 		var err error

@@ -10,7 +10,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -30,7 +30,7 @@ func withoutKey() map[string]func(f *forger, newest string) {
 			}
 			forged := tlog.RecordHash([]byte("anything"))
 			hashes = append(hashes, forged[:]...)
-			var tree auditproof.Compact
+			var tree tree.Compact
 			for i := 0; i < len(hashes); i += tlog.HashSize {
 				tree.Add(tlog.Hash(hashes[i : i+tlog.HashSize]))
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/transparency-dev/merkle/rfc6962"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -20,10 +20,10 @@ func signing(t *testing.T, store dbtest.Store) *servertest.Node {
 }
 
 // checkpoint is the newest checkpoint as the server shows it to everybody.
-func checkpoint(t *testing.T, n *servertest.Node) (auditproof.Checkpoint, string) {
+func checkpoint(t *testing.T, n *servertest.Node) (tree.Checkpoint, string) {
 	t.Helper()
 	text := n.Outside(t, "/audit-log/checkpoint").OK().Body
-	point, err := auditproof.ReadCheckpoint(text, n.Server.AuditSigner().Key().Verifier())
+	point, err := tree.ReadCheckpoint(text, n.Server.AuditSigner().Key().Verifier())
 	if err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -36,7 +36,7 @@ func leaves(t *testing.T, n *servertest.Node, restart string) [][]byte {
 	key := n.Server.AuditSigner().Key()
 	var all [][]byte
 	if restart != "" {
-		all = append(all, auditproof.RestartLeaf([]byte(restart)))
+		all = append(all, tree.RestartLeaf([]byte(restart)))
 	}
 	err := n.DB.Read(t.Context(), func(q db.Q) error {
 		heads := map[int64]bool{}
@@ -63,14 +63,14 @@ func leaves(t *testing.T, n *servertest.Node, restart string) [][]byte {
 			if r.Int(2) != streams[number].count {
 				t.Errorf("row %d has place %d of %s, not %d", r.Int(0), r.Int(2), name, streams[number].count)
 			}
-			commitment := auditproof.Commitment(db.UnpackID("aud", r, 5), r.Raw(6), auditproof.PersonalDigest(r.Raw(8), r.Raw(7)))
-			all = append(all, auditproof.RowLeaf(number, key.Tag(name), r.Int(2), commitment))
+			commitment := tree.Commitment(db.UnpackID("aud", r, 5), r.Raw(6), tree.PersonalDigest(r.Raw(8), r.Raw(7)))
+			all = append(all, tree.RowLeaf(number, key.Tag(name), r.Int(2), commitment))
 			if heads[r.Int(0)] {
-				counts := auditproof.NewCounts()
+				counts := tree.NewCounts()
 				for i, s := range streams {
 					counts.Set(int64(i), s.tag, s.count)
 				}
-				all = append(all, auditproof.CountsLeaf(counts.Len(), counts.Root()))
+				all = append(all, tree.CountsLeaf(counts.Len(), counts.Root()))
 			}
 			return nil
 		}, `SELECT p.position, p.stream, p.seq, w.id, a.organization_id, a.id, a.entry, a.personal, a.salt FROM audit_place p JOIN audit_log a ON a.id = p.audit_id
@@ -83,7 +83,7 @@ func leaves(t *testing.T, n *servertest.Node, restart string) [][]byte {
 }
 
 // fits checks that the newest checkpoint has exactly the leaves that the rows give, and returns it.
-func fits(t *testing.T, n *servertest.Node, restart string) auditproof.Checkpoint {
+func fits(t *testing.T, n *servertest.Node, restart string) tree.Checkpoint {
 	t.Helper()
 	point, _ := checkpoint(t, n)
 	hashes := n.TreeHashes(t, point.Size)

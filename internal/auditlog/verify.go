@@ -11,7 +11,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 )
 
@@ -21,8 +21,8 @@ const maxMistaken = 300
 // StoreReport is the result of the verification of a store.
 type StoreReport struct {
 	Rows, Streams, Heads, Size int64
-	Former                     *auditproof.Checkpoint // the last checkpoint of the log before this one, if it was restarted
-	Failures                   []auditproof.Failure
+	Former                     *tree.Checkpoint // the last checkpoint of the log before this one, if it was restarted
+	Failures                   []tree.Failure
 }
 
 // VerifyStore recomputes all data of the audit log in the store. It computes leaves from
@@ -32,7 +32,7 @@ type StoreReport struct {
 //
 // A row that does not match its leaf was changed, unless the tree shows that the leaf was.
 // Up to each head, the true leaves are those that produce its root.
-func VerifyStore(ctx context.Context, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport, error) {
+func VerifyStore(ctx context.Context, d *db.DB, key *tree.Key, kept []byte) (StoreReport, error) {
 	var report StoreReport
 	err := d.Read(ctx, func(q db.Q) (err error) {
 		if err = q.Snapshot(); err == nil {
@@ -44,10 +44,10 @@ func VerifyStore(ctx context.Context, d *db.DB, key *auditproof.Key, kept []byte
 }
 
 // VerifyRead is VerifyStore for the state that a query reads.
-func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport, error) {
-	v := &storeVerifier{q: q, db: d, key: key, counts: auditproof.NewCounts(), badTiles: map[tileID]bool{}, missing: map[string]mistakenRow{}}
+func VerifyRead(q db.Q, d *db.DB, key *tree.Key, kept []byte) (StoreReport, error) {
+	v := &storeVerifier{q: q, db: d, key: key, counts: tree.NewCounts(), badTiles: map[tileID]bool{}, missing: map[string]mistakenRow{}}
 	if len(kept) > 0 {
-		point, err := auditproof.ReadCheckpoint(kept, key.Verifier())
+		point, err := tree.ReadCheckpoint(kept, key.Verifier())
 		if err != nil {
 			return v.report, fmt.Errorf("the checkpoint that is kept outside of the store: %w", err)
 		}
@@ -55,7 +55,7 @@ func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport
 	}
 	err := v.all()
 	// Streams and missing rows are read from maps, which are unordered.
-	slices.SortStableFunc(v.report.Failures, func(a, b auditproof.Failure) int {
+	slices.SortStableFunc(v.report.Failures, func(a, b tree.Failure) int {
 		return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID))
 	})
 	return v.report, err
@@ -64,18 +64,18 @@ func VerifyRead(q db.Q, d *db.DB, key *auditproof.Key, kept []byte) (StoreReport
 type storeVerifier struct {
 	q      db.Q
 	db     *db.DB
-	key    *auditproof.Key
+	key    *tree.Key
 	kept   *Signed
 	report StoreReport
 
 	state   treeState
 	streams map[int64]*verifiedStream
-	counts  *auditproof.Counts
+	counts  *tree.Counts
 	next    head  // the next head; its number is 0 after the last
 	last    head  // the last head that was reached
 	index   int64 // of the next leaf
 
-	stored, computed auditproof.Compact     // the tree since the last head, from the leaves of the tiles, and from those of the rows
+	stored, computed tree.Compact           // the tree since the last head, from the leaves of the tiles, and from those of the rows
 	mistaken         []mistakenRow          // since the last head
 	changed          []mistakenRow          // rows that were changed
 	missing          map[string]mistakenRow // rows that are not at their places
@@ -85,13 +85,13 @@ type storeVerifier struct {
 }
 
 type verifiedStream struct {
-	auditproof.Stream
+	tree.Stream
 	tag          [32]byte
 	workspace    int64
 	organization string
 	workspaceID  string
 	size, seen   int64
-	erased       auditproof.Erasures
+	erased       tree.Erasures
 }
 
 // mistakenRow is a row whose leaf is not the one in the tree.
@@ -103,7 +103,7 @@ type mistakenRow struct {
 	leaf        tlog.Hash // in the tree
 }
 
-func (v *storeVerifier) fail(f auditproof.Failure) { v.report.Failures = append(v.report.Failures, f) }
+func (v *storeVerifier) fail(f tree.Failure) { v.report.Failures = append(v.report.Failures, f) }
 
 func (v *storeVerifier) all() (err error) {
 	if v.state, err = readTree(v.q); err != nil {
@@ -122,12 +122,12 @@ func (v *storeVerifier) all() (err error) {
 		return err
 	}
 	if v.state.restart != "" {
-		former, err := auditproof.ReadCheckpoint([]byte(v.state.restart), v.key.Verifier())
+		former, err := tree.ReadCheckpoint([]byte(v.state.restart), v.key.Verifier())
 		if err != nil {
 			return fmt.Errorf("the checkpoint that the log was restarted after: %w", err)
 		}
 		v.report.Former = &former
-		if err := v.leaf(auditproof.RestartLeaf([]byte(v.state.restart)), nil); err != nil {
+		if err := v.leaf(tree.RestartLeaf([]byte(v.state.restart)), nil); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func (v *storeVerifier) all() (err error) {
 		}
 		for _, row := range rows {
 			if row.position > position+1 {
-				v.fail(auditproof.Failure{Kind: auditproof.Removed, Why: lostPlaces(position+1, row.position-1)})
+				v.fail(tree.Failure{Kind: tree.Removed, Why: lostPlaces(position+1, row.position-1)})
 				if err := v.skip(position, row.position-1); err != nil {
 					return err
 				}
@@ -154,13 +154,13 @@ func (v *storeVerifier) all() (err error) {
 		}
 	}
 	if position < v.state.rows {
-		v.fail(auditproof.Failure{Kind: auditproof.CutOff, Why: lostPlaces(position+1, v.state.rows)})
+		v.fail(tree.Failure{Kind: tree.CutOff, Why: lostPlaces(position+1, v.state.rows)})
 		if err := v.skip(position, v.state.rows); err != nil {
 			return err
 		}
 	}
 	if v.next.number > 0 {
-		v.fail(auditproof.Failure{Kind: auditproof.CutOff, Why: fmt.Sprintf("the tree ends before its head %d, which has %d leaves", v.next.number, v.next.size)})
+		v.fail(tree.Failure{Kind: tree.CutOff, Why: fmt.Sprintf("the tree ends before its head %d, which has %d leaves", v.next.number, v.next.size)})
 	}
 	v.changed = append(v.changed, v.mistaken...) // after the last head
 	if err := v.columns(); err != nil {
@@ -175,7 +175,7 @@ func (v *storeVerifier) all() (err error) {
 	v.report.Size, v.report.Streams = v.state.size, int64(len(v.streams))
 	skipped, err := v.q.AuditSkipped(v.db)
 	for _, id := range skipped {
-		v.fail(auditproof.Failure{Kind: auditproof.Inserted, ID: id, Why: "it has no place, although rows that were written later have one"})
+		v.fail(tree.Failure{Kind: tree.Inserted, ID: id, Why: "it has no place, although rows that were written later have one"})
 	}
 	if err != nil || len(v.report.Failures) > 0 {
 		return err
@@ -194,7 +194,7 @@ func (v *storeVerifier) readStreams() error {
 	v.streams = map[int64]*verifiedStream{}
 	return v.q.Each(func(r db.Rows) error {
 		s := &verifiedStream{workspace: r.Int(2), organization: r.Text(3), workspaceID: r.Text(4), size: r.Int(1)}
-		s.Stream = auditproof.Stream{Number: r.Int(0), Name: streamName(r.Text(4), r.Text(3))}
+		s.Stream = tree.Stream{Number: r.Int(0), Name: streamName(r.Text(4), r.Text(3))}
 		s.tag = v.key.Tag(s.Name)
 		v.streams[s.Number] = s
 		return nil
@@ -210,7 +210,7 @@ func (v *storeVerifier) headAfter(number int64) (h head, err error) {
 		return nil
 	}, `SELECT number, size, rows, root FROM audit_head WHERE number > $1 ORDER BY number LIMIT 1`, number)
 	if err == nil && h.number > number+1 {
-		v.fail(auditproof.Failure{Kind: auditproof.Removed, Why: fmt.Sprintf("the head %d of the tree is missing", number+1)})
+		v.fail(tree.Failure{Kind: tree.Removed, Why: fmt.Sprintf("the head %d of the tree is missing", number+1)})
 	}
 	return h, err
 }
@@ -237,7 +237,7 @@ func (v *storeVerifier) rowsAfter(position int64) (rows []storedRow, err error) 
 func (v *storeVerifier) row(row storedRow) error {
 	s := v.streams[row.Stream]
 	if s == nil {
-		v.fail(auditproof.Failure{Kind: auditproof.Moved, Seq: row.Seq, ID: row.ID, Why: fmt.Sprintf("its stream %d does not exist", row.Stream)})
+		v.fail(tree.Failure{Kind: tree.Moved, Seq: row.Seq, ID: row.ID, Why: fmt.Sprintf("its stream %d does not exist", row.Stream)})
 		return v.skip(row.position-1, row.position)
 	}
 	s.seen++
@@ -247,9 +247,9 @@ func (v *storeVerifier) row(row storedRow) error {
 		return v.skip(row.position-1, row.position)
 	}
 	v.report.Rows++
-	commitment, _ := auditproof.RowCommitment(row.AuditProofRow)
+	commitment, _ := tree.RowCommitment(row.AuditProofRow)
 	s.erased.See(row.AuditProofRow)
-	return v.leaf(auditproof.RowLeaf(s.Number, s.tag, row.Seq, commitment), &mistakenRow{stream: s.Number, seq: row.Seq, id: row.ID, commitment: commitment})
+	return v.leaf(tree.RowLeaf(s.Number, s.tag, row.Seq, commitment), &mistakenRow{stream: s.Number, seq: row.Seq, id: row.ID, commitment: commitment})
 }
 
 func (v *storeVerifier) count(s *verifiedStream, seq int64) {
@@ -283,7 +283,7 @@ func (v *storeVerifier) columns() error {
 		id, seq := db.UnpackID("aud", r, 0), r.Int(9)
 		delete(v.missing, id)
 		if r.Int(1) != s.workspace || organization != s.organization {
-			v.fail(auditproof.Failure{Kind: auditproof.Swapped, Stream: s.Name, Seq: seq, ID: id, Why: "its columns say that it belongs to another log"})
+			v.fail(tree.Failure{Kind: tree.Swapped, Stream: s.Name, Seq: seq, ID: id, Why: "its columns say that it belongs to another log"})
 			return nil
 		}
 		e, err := audit.ReadStored(id, r.Raw(10), nil, 0)
@@ -291,7 +291,7 @@ func (v *storeVerifier) columns() error {
 			return nil // an entry that cannot be read does not match its leaf either
 		}
 		wrong := func(by audit.Filter) {
-			v.fail(auditproof.Failure{Kind: auditproof.Edited, Stream: s.Name, Seq: seq, ID: id, Why: fmt.Sprintf("the column %s_key does not fit the row, so that it is not found by it", by)})
+			v.fail(tree.Failure{Kind: tree.Edited, Stream: s.Name, Seq: seq, ID: id, Why: fmt.Sprintf("the column %s_key does not fit the row, so that it is not found by it", by)})
 		}
 		for i, column := range []struct {
 			by    audit.Filter
@@ -312,7 +312,7 @@ func (v *storeVerifier) columns() error {
 	}, `SELECT a.id, a.workspace_number, a.organization_id, a.actor_id_key, a.action_key, a.resource_type_key, a.resource_id_key, a.outcome_key, p.stream, p.seq, a.entry
 		FROM audit_log a LEFT JOIN audit_place p ON p.audit_id = a.id`)
 	for _, row := range v.missing {
-		v.fail(auditproof.Failure{Kind: auditproof.Removed, Stream: v.streams[row.stream].Name, Seq: row.seq, ID: row.id, Why: "it has a place and is not in the log"})
+		v.fail(tree.Failure{Kind: tree.Removed, Stream: v.streams[row.stream].Name, Seq: row.seq, ID: row.id, Why: "it has a place and is not in the log"})
 	}
 	return err
 }
@@ -373,14 +373,14 @@ func (v *storeVerifier) add(computed *tlog.Hash, row *mistakenRow) error {
 func (v *storeVerifier) head() error {
 	h := v.next
 	v.next = head{}
-	counts := tlog.RecordHash(auditproof.CountsLeaf(v.counts.Len(), v.counts.Root()))
+	counts := tlog.RecordHash(tree.CountsLeaf(v.counts.Len(), v.counts.Root()))
 	before := len(v.mistaken)
 	if err := v.add(&counts, nil); err != nil {
 		return err
 	}
 	countsDiffer := len(v.mistaken) > before
 	if h.rows != h.size-h.number-v.state.offset { // leaves are rows, one for each head, and one for a restart
-		v.fail(auditproof.Failure{Kind: auditproof.Edited, Why: fmt.Sprintf("the head %d of the tree does not say how many rows are below it", h.number)})
+		v.fail(tree.Failure{Kind: tree.Edited, Why: fmt.Sprintf("the head %d of the tree does not say how many rows are below it", h.number)})
 	}
 	rows := v.mistaken[:before]
 	v.mistaken = nil
@@ -388,7 +388,7 @@ func (v *storeVerifier) head() error {
 	case v.stored.Root() == h.root:
 		v.changed = append(v.changed, rows...)
 		if countsDiffer && len(rows) == 0 {
-			v.fail(auditproof.Failure{Kind: auditproof.CutOff, Why: fmt.Sprintf("the head %d was signed with another number of rows", h.number)})
+			v.fail(tree.Failure{Kind: tree.CutOff, Why: fmt.Sprintf("the head %d was signed with another number of rows", h.number)})
 		}
 		v.computed = v.stored.Clone()
 	case v.computed.Root() == h.root:
@@ -401,13 +401,13 @@ func (v *storeVerifier) head() error {
 		v.stored = v.computed.Clone()
 	default:
 		v.changed = append(v.changed, rows...)
-		v.fail(auditproof.Failure{Kind: auditproof.Edited, Why: fmt.Sprintf("the root of the head %d of the tree is not that of its leaves", h.number)})
+		v.fail(tree.Failure{Kind: tree.Edited, Why: fmt.Sprintf("the root of the head %d of the tree is not that of its leaves", h.number)})
 		v.computed = v.stored.Clone()
 	}
 	if v.kept != nil && v.kept.Origin == v.state.origin && v.kept.Size == h.size {
 		v.keptMet = true
 		if root := v.stored.Root(); root != v.kept.Root {
-			v.fail(auditproof.Failure{Kind: auditproof.Forked, Why: fmt.Sprintf("the tree of the first %d leaves is not the one whose checkpoint was kept", h.size)})
+			v.fail(tree.Failure{Kind: tree.Forked, Why: fmt.Sprintf("the tree of the first %d leaves is not the one whose checkpoint was kept", h.size)})
 		}
 	}
 	v.report.Heads++
@@ -420,7 +420,7 @@ func (v *storeVerifier) head() error {
 func (v *storeVerifier) badTile(level int, number int64) {
 	if id := (tileID{level, number}); !v.badTiles[id] {
 		v.badTiles[id] = true
-		v.fail(auditproof.Failure{Kind: auditproof.Edited, Why: fmt.Sprintf("the tile %d of level %d does not have the hashes of its rows", number, level)})
+		v.fail(tree.Failure{Kind: tree.Edited, Why: fmt.Sprintf("the tile %d of level %d does not have the hashes of its rows", number, level)})
 	}
 }
 
@@ -450,22 +450,22 @@ func (v *storeVerifier) explain() {
 		}
 	}
 	for i, row := range rows {
-		f := auditproof.Failure{Kind: auditproof.Edited, Stream: v.streams[row.stream].Name, Seq: row.seq, ID: row.id, Why: "its content is not what is in the tree"}
+		f := tree.Failure{Kind: tree.Edited, Stream: v.streams[row.stream].Name, Seq: row.seq, ID: row.id, Why: "its content is not what is in the tree"}
 		for _, other := range rows[:min(len(rows), maxMistaken)] {
 			s := v.streams[other.stream]
-			if i >= maxMistaken || !leaves[tlog.RecordHash(auditproof.RowLeaf(s.Number, s.tag, other.seq, row.commitment))] {
+			if i >= maxMistaken || !leaves[tlog.RecordHash(tree.RowLeaf(s.Number, s.tag, other.seq, row.commitment))] {
 				continue
 			}
-			f.Kind, f.Why = auditproof.Moved, fmt.Sprintf("its place is %d", other.seq)
+			f.Kind, f.Why = tree.Moved, fmt.Sprintf("its place is %d", other.seq)
 			if other.stream != row.stream {
-				f.Kind, f.Why = auditproof.Swapped, fmt.Sprintf("it belongs to %s", s.Name)
+				f.Kind, f.Why = tree.Swapped, fmt.Sprintf("it belongs to %s", s.Name)
 			}
 			break
 		}
-		if f.Kind == auditproof.Edited {
+		if f.Kind == tree.Edited {
 			for _, s := range v.streams { // at the same place of another stream
-				if s.Number != row.stream && row.leaf == tlog.RecordHash(auditproof.RowLeaf(s.Number, s.tag, row.seq, row.commitment)) {
-					f.Kind, f.Why = auditproof.Swapped, fmt.Sprintf("it belongs to %s", s.Name)
+				if s.Number != row.stream && row.leaf == tlog.RecordHash(tree.RowLeaf(s.Number, s.tag, row.seq, row.commitment)) {
+					f.Kind, f.Why = tree.Swapped, fmt.Sprintf("it belongs to %s", s.Name)
 				}
 			}
 		}
@@ -477,7 +477,7 @@ func (v *storeVerifier) explain() {
 func (v *storeVerifier) checkStreams() {
 	for _, s := range v.streams {
 		if s.seen != s.size {
-			v.fail(auditproof.Failure{Kind: auditproof.CutOff, Stream: s.Name, Why: fmt.Sprintf("it has %d rows and must have %d", s.seen, s.size)})
+			v.fail(tree.Failure{Kind: tree.CutOff, Stream: s.Name, Why: fmt.Sprintf("it has %d rows and must have %d", s.seen, s.size)})
 		}
 		for _, f := range s.erased.Unnamed() {
 			f.Stream = s.Name
@@ -492,12 +492,12 @@ func (v *storeVerifier) checkKept() {
 	case v.kept == nil || v.keptMet:
 	case v.kept.Origin != v.state.origin:
 		if err := v.kept.restarted(v.state); err != nil {
-			v.fail(auditproof.Failure{Kind: auditproof.Forked, Why: err.Error()})
+			v.fail(tree.Failure{Kind: tree.Forked, Why: err.Error()})
 		}
 	case v.kept.Size > v.last.size:
-		v.fail(auditproof.Failure{Kind: auditproof.CutOff, Why: fmt.Sprintf("the tree has %d leaves, and the checkpoint that was kept has %d", v.last.size, v.kept.Size)})
+		v.fail(tree.Failure{Kind: tree.CutOff, Why: fmt.Sprintf("the tree has %d leaves, and the checkpoint that was kept has %d", v.last.size, v.kept.Size)})
 	default:
-		v.fail(auditproof.Failure{Kind: auditproof.Forked, Why: fmt.Sprintf("the tree was never signed with %d leaves, as the checkpoint that was kept says", v.kept.Size)})
+		v.fail(tree.Failure{Kind: tree.Forked, Why: fmt.Sprintf("the tree was never signed with %d leaves, as the checkpoint that was kept says", v.kept.Size)})
 	}
 }
 
@@ -509,7 +509,7 @@ func (v *storeVerifier) checkAuthentic() error {
 		err = v.state.authentic(v.key, NewTiles(v.q), newest)
 	}
 	if errors.Is(err, errNotAuthentic) && v.state.size > 0 {
-		v.fail(auditproof.Failure{Kind: auditproof.Edited, Why: err.Error()})
+		v.fail(tree.Failure{Kind: tree.Edited, Why: err.Error()})
 		err = nil
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 )
 
@@ -41,7 +41,7 @@ type witness struct {
 	size   int64  // of the last checkpoint that the witness signed
 
 	mu     sync.Mutex
-	signed auditproof.Checkpoint
+	signed tree.Checkpoint
 	line   string // the witness's signature of it
 }
 
@@ -177,7 +177,7 @@ func (w *witness) keep(newest Signed, answer []byte) error {
 }
 
 // signature returns the line with the witness's signature of a checkpoint, or "".
-func (w *witness) signature(point auditproof.Checkpoint) string {
+func (w *witness) signature(point tree.Checkpoint) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.signed != point {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/internal/auditlog"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/cli/term"
 	"bursar/internal/config"
 )
@@ -159,7 +159,7 @@ exit code is 0 if there is none, otherwise 1.`,
 
 // verifyFile verifies a proof or a proof file. A proof file begins with the signature of a zip archive.
 func verifyFile(t Terminal, name, key, since string) error {
-	trust := auditproof.Trust{Key: key}
+	trust := tree.Trust{Key: key}
 	if !strings.Contains(key, "+") {
 		text, err := os.ReadFile(key)
 		if err != nil {
@@ -185,7 +185,7 @@ func verifyFile(t Terminal, name, key, since string) error {
 	}
 	var mark [1]byte
 	_, _ = file.ReadAt(mark[:], 0) // an empty file has none
-	var report auditproof.Report
+	var report tree.Report
 	if mark[0] == '{' {
 		text, tooLong := make([]byte, min(info.Size(), maxProof)), info.Size() > maxProof
 		if _, err := io.ReadFull(file, text); err != nil {
@@ -194,9 +194,9 @@ func verifyFile(t Terminal, name, key, since string) error {
 		if tooLong {
 			return fmt.Errorf("%s is larger than any proof of one entry", name)
 		}
-		report, err = auditproof.VerifyProof(text, trust)
+		report, err = tree.VerifyProof(text, trust)
 	} else {
-		report, err = auditproof.VerifyFile(file, info.Size(), trust)
+		report, err = tree.VerifyFile(file, info.Size(), trust)
 	}
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", name, err)
@@ -244,7 +244,7 @@ func verifyStore(c *cobra.Command, t Terminal, s openedStore, settings config.Au
 		counted(int(report.Rows), "entry", "entries"), counted(int(report.Streams), "log", "logs"), counted(int(report.Heads), "signed head", "signed heads"), report.Size))
 }
 
-func printFailures(t Terminal, failures []auditproof.Failure) {
+func printFailures(t Terminal, failures []tree.Failure) {
 	for _, f := range failures {
 		fmt.Fprintln(t.Out, term.Printable(f.String()))
 	}
@@ -252,7 +252,7 @@ func printFailures(t Terminal, failures []auditproof.Failure) {
 
 // concludeVerification prints the result of a verification. For a restarted log, it states that nothing shows whether the entries of the
 // former log are complete and unchanged.
-func concludeVerification(t Terminal, failures int, former *auditproof.Checkpoint, summary string) error {
+func concludeVerification(t Terminal, failures int, former *tree.Checkpoint, summary string) error {
 	if former != nil {
 		fmt.Fprintf(t.Out, "The log was restarted after the checkpoint of %s with %d leaves. Nothing here shows that it has all that was in that log, or has it unchanged.\n", former.Origin, former.Size)
 	}

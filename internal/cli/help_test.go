@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// tree is every command that people can type.
-func tree(t *testing.T) (root *cobra.Command, all []*cobra.Command) {
+// everyCommand returns every command that people can type.
+func everyCommand(t *testing.T) (root *cobra.Command, all []*cobra.Command) {
 	t.Helper()
 	terminal, _, _ := pipes()
 	root = newRoot(terminal)
@@ -24,7 +24,7 @@ func tree(t *testing.T) (root *cobra.Command, all []*cobra.Command) {
 }
 
 func TestEveryCommandExplainsItself(t *testing.T) {
-	_, all := tree(t)
+	_, all := everyCommand(t)
 	for _, c := range all {
 		t.Run(c.CommandPath(), func(t *testing.T) {
 			if c.Short == "" || !unicode.IsUpper([]rune(c.Short)[0]) || strings.HasSuffix(c.Short, ".") {
@@ -55,7 +55,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 // TestExamplesCanBeTyped holds every line of every example against the command
 // that it calls: its flags and the number of its arguments.
 func TestExamplesCanBeTyped(t *testing.T) {
-	root, all := tree(t)
+	root, all := everyCommand(t)
 	for _, c := range all {
 		t.Run(c.CommandPath(), func(t *testing.T) {
 			if c.Example == "" {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"bursar/internal/audit"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -31,7 +31,7 @@ func TestARowIsVerifiedOnItsPage(t *testing.T) {
 	}
 	var copied string
 	page.Eval(`document.querySelector("[data-copy-text^='bursar-audit']").dataset.copyText`, &copied)
-	if _, err := auditproof.ReadCheckpoint([]byte(copied), n.Server.AuditSigner().Key().Verifier()); err != nil {
+	if _, err := tree.ReadCheckpoint([]byte(copied), n.Server.AuditSigner().Key().Verifier()); err != nil {
 		t.Errorf("what is copied is no checkpoint: %v", err)
 	}
 	page.Accessible("audit-proof")

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -52,13 +52,13 @@ func (s *signers) start(t *testing.T, i int) {
 }
 
 // checkpoint is the newest checkpoint of a server; ok is false while it has none.
-func (s *signers) checkpoint(t *testing.T, p *process) (point auditproof.Checkpoint, ok bool) {
+func (s *signers) checkpoint(t *testing.T, p *process) (point tree.Checkpoint, ok bool) {
 	t.Helper()
 	answer := servertest.Remote(t, p.URL, s.made).Outside(t, "/audit-log/checkpoint")
 	if answer.Status == http.StatusNotFound {
 		return point, false
 	}
-	point, err := auditproof.ReadCheckpoint(answer.OK().Body, s.verifier)
+	point, err := tree.ReadCheckpoint(answer.OK().Body, s.verifier)
 	if err != nil {
 		t.Fatalf("%v: %s", err, answer.Body)
 	}
@@ -93,7 +93,7 @@ func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
 		d := store.Open(t)
 		l := newLoad(s.made, writers)
 		l.token = servertest.Remote(t, s.nodes[0].URL, s.made).Admin(t).Token
-		var last auditproof.Checkpoint
+		var last tree.Checkpoint
 		rounds := torture.Rounds(5, 100)
 		if testing.Short() {
 			rounds = 2
@@ -106,7 +106,7 @@ func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
 			s.nodes[victim].kill()
 			end()
 			s.start(t, victim)
-			var point auditproof.Checkpoint
+			var point tree.Checkpoint
 			wait.Until(t, "the log continues", func() (ok bool) {
 				point, ok = s.checkpoint(t, s.nodes[victim])
 				return ok && point.Size > last.Size
@@ -142,7 +142,7 @@ func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if point, err := auditproof.ReadCheckpoint(kept, s.verifier); err != nil || point.Size != number(t, d, `SELECT max(size) FROM audit_head`) {
+		if point, err := tree.ReadCheckpoint(kept, s.verifier); err != nil || point.Size != number(t, d, `SELECT max(size) FROM audit_head`) {
 			t.Errorf("the checkpoint that is kept is %v (%v)", point, err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/auditlog"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/backup/continuous"
 	"bursar/internal/db"
 	"bursar/internal/mail"
@@ -390,7 +390,7 @@ func TestAVerificationLeavesNoResultIfItsMachineOrKeysAreAtFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	auditKey := func(w *world) *auditproof.Key {
+	auditKey := func(w *world) *tree.Key {
 		n := servertest.Start(t, w.store, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
 		n.EventfulTenant(t)
 		n.SequenceAudit(t)
@@ -405,7 +405,7 @@ func TestAVerificationLeavesNoResultIfItsMachineOrKeysAreAtFault(t *testing.T) {
 	}
 	for name, fault := range map[string]struct {
 		identities []age.Identity
-		key        *auditproof.Key
+		key        *tree.Key
 		scratch    string
 	}{
 		"no identity":           {nil, signs, t.TempDir()},

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bursar/internal/auditlog"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
 	"bursar/internal/db/sqlite"
 	"bursar/internal/ledger"
@@ -57,7 +57,7 @@ type Report struct {
 // object of the backup. It fails if the newest state cannot be restored, or needs an object that is damaged. Damaged objects
 // that only older states need are in the report. The result is stored in the target, where servers find it. It is not stored
 // if the fault is with the caller's machine or keys, which does not concern the backup.
-func Verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (Report, error) {
+func Verify(ctx context.Context, from Source, key *tree.Key, scratch string, progress func(bytes int64)) (Report, error) {
 	began := time.Now()
 	report, err := verify(ctx, from, key, scratch, progress)
 	report.Seconds = time.Since(began).Seconds()
@@ -89,7 +89,7 @@ func isFinding(err error) bool {
 	return errors.As(err, &found) || errors.As(err, &gap) || errors.As(err, &damaged) || errors.Is(err, errNoBase)
 }
 
-func verify(ctx context.Context, from Source, key *auditproof.Key, scratch string, progress func(bytes int64)) (report Report, err error) {
+func verify(ctx context.Context, from Source, key *tree.Key, scratch string, progress func(bytes int64)) (report Report, err error) {
 	if progress == nil {
 		progress = func(int64) {}
 	}

@@ -1,4 +1,4 @@
-package auditproof_test
+package tree_test
 
 import (
 	"crypto/sha256"
@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 )
 
 // The values of this file were computed by another program, a few lines of Python with
@@ -22,8 +22,8 @@ const (
 	goldenRoot = "0713ee5c0d405b8840e2a35683b406e509618a414c7ab7253dc71c3d45008304"
 )
 
-func goldenCounts() *auditproof.Counts {
-	counts := auditproof.NewCounts()
+func goldenCounts() *tree.Counts {
+	counts := tree.NewCounts()
 	counts.Set(0, sha256.Sum256([]byte("tag 0")), 4)
 	counts.Set(1, sha256.Sum256([]byte("tag 1")), 0)
 	counts.Set(2, sha256.Sum256([]byte("tag 2")), 9)
@@ -31,7 +31,7 @@ func goldenCounts() *auditproof.Counts {
 }
 
 func TestTheFormatsNeverChange(t *testing.T) {
-	key, err := auditproof.ParseKey(goldenKey)
+	key, err := tree.ParseKey(goldenKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,13 +39,13 @@ func TestTheFormatsNeverChange(t *testing.T) {
 	for i := range salt {
 		salt[i] = byte(i)
 	}
-	personal := auditproof.PersonalDigest(salt, []byte(`["Ada","ada@example.com","Signed in","203.0.113.9"]`))
+	personal := tree.PersonalDigest(salt, []byte(`["Ada","ada@example.com","Signed in","203.0.113.9"]`))
 	entry := []byte(`["session.created","success",1700000000000,"usr_1","user","session","ses_1","req_1"]`)
-	commitment := auditproof.Commitment("aud_00000000000000000000000001", entry, personal)
+	commitment := tree.Commitment("aud_00000000000000000000000001", entry, personal)
 	opening, tag := key.Opening("workspace ws_1"), key.Tag("workspace ws_1")
-	row := tlog.RecordHash(auditproof.RowLeaf(7, tag, 3, commitment))
+	row := tlog.RecordHash(tree.RowLeaf(7, tag, 3, commitment))
 	root := goldenCounts().Root()
-	counts := tlog.RecordHash(auditproof.CountsLeaf(3, root))
+	counts := tlog.RecordHash(tree.CountsLeaf(3, root))
 	for _, value := range []struct {
 		name, want string
 		got        [32]byte
@@ -62,7 +62,7 @@ func TestTheFormatsNeverChange(t *testing.T) {
 			t.Errorf("%s is %s, want %s", value.name, got, value.want)
 		}
 	}
-	if got := string(auditproof.RestartLeaf([]byte(goldenCheck))); got != "bursar audit restart v1\n"+goldenCheck {
+	if got := string(tree.RestartLeaf([]byte(goldenCheck))); got != "bursar audit restart v1\n"+goldenCheck {
 		t.Errorf("the leaf of a restart is %q", got)
 	}
 	if key.String() != goldenKey || key.Verifier() != goldenVerifier || key.Name() != "bursar-audit-0a1b2c3d" {
@@ -79,7 +79,7 @@ func TestAWrongKeyIsRefusedAndNotTold(t *testing.T) {
 		"", "PRIVATE+KEY+a", goldenVerifier, goldenKey[:60], strings.Replace(goldenKey, "8582206c", "8582206d", 1),
 		strings.Replace(goldenKey, "+AWRl", "+AmRl", 1),
 	} {
-		if _, err := auditproof.ParseKey(text); err == nil || text != "" && strings.Contains(err.Error(), text) {
+		if _, err := tree.ParseKey(text); err == nil || text != "" && strings.Contains(err.Error(), text) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

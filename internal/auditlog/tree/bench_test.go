@@ -1,11 +1,11 @@
-package auditproof_test
+package tree_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 )
 
 // BenchmarkVerifyMillion verifies a file with a million rows of a log of two million.
@@ -28,7 +28,7 @@ func BenchmarkVerifyMillion(b *testing.B) {
 	key := l.key.Verifier()
 	l = nil // the rest needs none of it
 	for b.Loop() {
-		report, err := auditproof.VerifyFile(file, info.Size(), auditproof.Trust{Key: key})
+		report, err := tree.VerifyFile(file, info.Size(), tree.Trust{Key: key})
 		if err != nil || len(report.Failures) > 0 || report.Rows != 1_000_000 {
 			b.Fatalf("%+v %v", report, err)
 		}

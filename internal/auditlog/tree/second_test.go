@@ -1,4 +1,4 @@
-package auditproof_test
+package tree_test
 
 import (
 	"crypto/sha256"
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/torture"
 )
 
@@ -24,7 +24,7 @@ func TestASecondVerifierFindsTheCounts(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range torture.Rounds(20, 500) {
-		counts := auditproof.NewCounts()
+		counts := tree.NewCounts()
 		tags, sizes := [][32]byte{}, []int64{}
 		for i := range 1 + random.Int64N(300) {
 			tags = append(tags, sha256.Sum256(fmt.Append(nil, random.Uint64())))
@@ -61,7 +61,7 @@ func TestCountsRefuseAGap(t *testing.T) {
 }
 
 func TestASecondReaderReadsCheckpoints(t *testing.T) {
-	key, err := auditproof.NewKey()
+	key, err := tree.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,15 +79,15 @@ func TestASecondReaderReadsCheckpoints(t *testing.T) {
 		if err != nil || theirs.Size != 41 || [32]byte(theirs.Hash) != root || len(rest) > 0 {
 			t.Errorf("they read %+v %q (%v)", theirs, rest, err)
 		}
-		ours, err := auditproof.ReadCheckpoint(text, key.Verifier()+"\n")
-		if want := (auditproof.Checkpoint{Origin: origin, Size: 41, Root: root}); err != nil || ours != want {
+		ours, err := tree.ReadCheckpoint(text, key.Verifier()+"\n")
+		if want := (tree.Checkpoint{Origin: origin, Size: 41, Root: root}); err != nil || ours != want {
 			t.Errorf("we read %+v (%v), want %+v", ours, err, want)
 		}
 	}
 }
 
 func TestACheckpointThatIsNotTheLogsIsRefused(t *testing.T) {
-	key, err := auditproof.ParseKey(goldenKey)
+	key, err := tree.ParseKey(goldenKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestACheckpointThatIsNotTheLogsIsRefused(t *testing.T) {
 		}
 		return string(text)
 	}
-	other, err := auditproof.NewKey()
+	other, err := tree.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestACheckpointThatIsNotTheLogsIsRefused(t *testing.T) {
 		{signed("bursar-audit-0a1b2c3d/", 2), goldenVerifier, "another log"},
 		{signed("bursar-audit-0a1b2c3d", -2), goldenVerifier, "no size"},
 	} {
-		if _, err := auditproof.ReadCheckpoint([]byte(wrong.text), wrong.key); err == nil || !strings.Contains(err.Error(), wrong.why) {
+		if _, err := tree.ReadCheckpoint([]byte(wrong.text), wrong.key); err == nil || !strings.Contains(err.Error(), wrong.why) {
 			t.Errorf("%q with %q: %v, want %q", wrong.text, wrong.key, err, wrong.why)
 		}
 	}

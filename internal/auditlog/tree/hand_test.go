@@ -1,4 +1,4 @@
-package auditproof_test
+package tree_test
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 // The commands of docs/audit.md print what the page says, which is what the golden test
 // expects of the same row.
 func TestALeafCanBeCheckedByHand(t *testing.T) {
-	page, err := os.ReadFile("../../docs/audit.md")
+	page, err := os.ReadFile("../../../docs/audit.md")
 	if err != nil {
 		t.Fatal(err)
 	}

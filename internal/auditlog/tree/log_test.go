@@ -1,4 +1,4 @@
-package auditproof_test
+package tree_test
 
 import (
 	"archive/zip"
@@ -15,37 +15,37 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"bursar/api"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 )
 
 // memoryLog is a log that is kept in memory.
 type memoryLog struct {
 	t       testing.TB
-	key     *auditproof.Key
+	key     *tree.Key
 	origin  string
 	restart string
 	leaves  []tlog.Hash
 	stored  []tlog.Hash
-	counts  *auditproof.Counts
+	counts  *tree.Counts
 	streams []*memoryStream
 }
 
 type memoryStream struct {
-	auditproof.Stream
+	tree.Stream
 	rows   []api.AuditProofRow
 	leaves []int64
 }
 
 func newLog(t testing.TB, streams int) *memoryLog {
 	t.Helper()
-	key, err := auditproof.NewKey()
+	key, err := tree.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &memoryLog{t: t, key: key, origin: key.Name(), counts: auditproof.NewCounts()}
+	l := &memoryLog{t: t, key: key, origin: key.Name(), counts: tree.NewCounts()}
 	for i := range streams {
 		name := fmt.Sprintf("workspace ws_%d", i)
-		l.streams = append(l.streams, &memoryStream{Stream: auditproof.Stream{Number: int64(i), Name: name}})
+		l.streams = append(l.streams, &memoryStream{Stream: tree.Stream{Number: int64(i), Name: name}})
 		l.counts.Set(int64(i), key.Tag(name), 0)
 	}
 	return l
@@ -86,26 +86,26 @@ func (l *memoryLog) add(stream int, action, resource string) api.AuditProofRow {
 func (l *memoryLog) append(row api.AuditProofRow) {
 	s := l.streams[row.Stream]
 	s.rows, s.leaves = append(s.rows, row), append(s.leaves, int64(len(l.leaves)))
-	commitment, ok := auditproof.RowCommitment(row)
+	commitment, ok := tree.RowCommitment(row)
 	if !ok {
 		l.t.Fatal("the row has no form")
 	}
 	tag := l.key.Tag(s.Name)
-	l.leaf(auditproof.RowLeaf(s.Number, tag, row.Seq, commitment))
+	l.leaf(tree.RowLeaf(s.Number, tag, row.Seq, commitment))
 	l.counts.Set(s.Number, tag, int64(len(s.rows)))
 }
 
 // erase removes what can be personal from a row.
 func (l *memoryLog) erase(stream, i int) api.AuditProofRow {
 	row := &l.streams[stream].rows[i]
-	digest := auditproof.PersonalDigest(row.Salt, []byte(row.Personal))
+	digest := tree.PersonalDigest(row.Salt, []byte(row.Personal))
 	row.Personal, row.Salt, row.Erased = "", nil, digest[:]
 	return *row
 }
 
 // sign ends the tree with its counts leaf and returns its checkpoint.
 func (l *memoryLog) sign() []byte {
-	l.leaf(auditproof.CountsLeaf(l.counts.Len(), l.counts.Root()))
+	l.leaf(tree.CountsLeaf(l.counts.Len(), l.counts.Root()))
 	root, err := tlog.TreeHash(int64(len(l.leaves)), l)
 	if err != nil {
 		l.t.Fatal(err)
@@ -119,7 +119,7 @@ func (l *memoryLog) sign() []byte {
 
 // size tells how many leaves a checkpoint has.
 func (l *memoryLog) size(checkpoint []byte) int64 {
-	point, err := auditproof.ReadCheckpoint(checkpoint, l.key.Verifier())
+	point, err := tree.ReadCheckpoint(checkpoint, l.key.Verifier())
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -134,28 +134,28 @@ func (l *memoryLog) export(stream int, checkpoint, since []byte) []byte {
 }
 
 func (l *memoryLog) write(w io.Writer, stream int, checkpoint, since []byte) {
-	err := auditproof.WriteFile(w, time.Now(), each(l.streams[stream].rows), func() (auditproof.Export, error) { return l.exportOf(stream, checkpoint, since) })
+	err := tree.WriteFile(w, time.Now(), each(l.streams[stream].rows), func() (tree.Export, error) { return l.exportOf(stream, checkpoint, since) })
 	if err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-func (l *memoryLog) exportOf(stream int, checkpoint, since []byte) (auditproof.Export, error) {
+func (l *memoryLog) exportOf(stream int, checkpoint, since []byte) (tree.Export, error) {
 	s := l.streams[stream]
 	counts, err := l.counts.Prove(s.Number)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	root := l.counts.Root()
-	e := auditproof.Export{
+	e := tree.Export{
 		Checkpoint: checkpoint, Size: int64(len(l.leaves)), Hashes: l, Leaves: each(s.leaves),
-		Manifest: auditproof.Manifest{
+		Manifest: tree.Manifest{
 			Key: l.key.Verifier(), Stream: l.key.ProofStream(s.Stream), Count: int64(len(s.rows)), Streams: l.counts.Len(),
-			CountsRoot: root[:], Counts: auditproof.Raw(counts), Restart: l.restart,
+			CountsRoot: root[:], Counts: tree.Raw(counts), Restart: l.restart,
 		},
 	}
 	if since != nil {
-		e.Manifest.Since, err = auditproof.Consistency(l.size(since), e.Size, l)
+		e.Manifest.Since, err = tree.Consistency(l.size(since), e.Size, l)
 	}
 	return e, err
 }
@@ -173,7 +173,7 @@ func each[T any](list []T) iter.Seq2[T, error] {
 // prove returns the proof of a row as JSON.
 func (l *memoryLog) prove(stream, i int, checkpoint []byte) []byte {
 	s := l.streams[stream]
-	p, err := auditproof.Prove(api.AuditProof{Checkpoint: string(checkpoint), Stream: l.key.ProofStream(s.Stream), Index: s.leaves[i], Row: s.rows[i]}, int64(len(l.leaves)), l)
+	p, err := tree.Prove(api.AuditProof{Checkpoint: string(checkpoint), Stream: l.key.ProofStream(s.Stream), Index: s.leaves[i], Row: s.rows[i]}, int64(len(l.leaves)), l)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -184,8 +184,8 @@ func (l *memoryLog) prove(stream, i int, checkpoint []byte) []byte {
 	return text
 }
 
-func (l *memoryLog) verify(file, since []byte) (auditproof.Report, error) {
-	return auditproof.VerifyFile(bytes.NewReader(file), int64(len(file)), auditproof.Trust{Key: l.key.Verifier(), Since: since})
+func (l *memoryLog) verify(file, since []byte) (tree.Report, error) {
+	return tree.VerifyFile(bytes.NewReader(file), int64(len(file)), tree.Trust{Key: l.key.Verifier(), Since: since})
 }
 
 // randomLog returns a log with several streams and trees that were signed, and all its
@@ -205,7 +205,7 @@ func randomLog(t testing.TB, random *rand.Rand) (l *memoryLog, checkpoints [][]b
 // opened is a proof file that somebody can change.
 type opened struct {
 	checkpoint []byte
-	manifest   auditproof.Manifest
+	manifest   tree.Manifest
 	tree       []byte
 	rows       []api.AuditProofRow
 }

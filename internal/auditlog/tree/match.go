@@ -1,4 +1,4 @@
-package auditproof
+package tree
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package auditproof_test
+package tree_test
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"bursar/api"
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 	"bursar/internal/torture"
 )
 
@@ -25,7 +25,7 @@ func seeded(t testing.TB) *rand.Rand {
 }
 
 // want checks that a report has exactly these failures: "kind seq" each.
-func want(t *testing.T, what string, report auditproof.Report, err error, failures ...string) {
+func want(t *testing.T, what string, report tree.Report, err error, failures ...string) {
 	t.Helper()
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
@@ -63,7 +63,7 @@ func TestWhatWasNotTouchedVerifies(t *testing.T) {
 				}
 			}
 			for n := range s.rows {
-				report, err := auditproof.VerifyProof(l.prove(i, n, last), auditproof.Trust{Key: l.key.Verifier(), Since: last})
+				report, err := tree.VerifyProof(l.prove(i, n, last), tree.Trust{Key: l.key.Verifier(), Since: last})
 				want(t, "one row", report, err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestASecondVerifierTakesEveryProof(t *testing.T) {
 		l, checkpoints := randomLog(t, random)
 		last := checkpoints[len(checkpoints)-1]
 		size := uint64(len(l.leaves))
-		point, err := auditproof.ReadCheckpoint(last, l.key.Verifier())
+		point, err := tree.ReadCheckpoint(last, l.key.Verifier())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,15 +86,15 @@ func TestASecondVerifierTakesEveryProof(t *testing.T) {
 				if err := json.Unmarshal(l.prove(i, n, last), &p); err != nil {
 					t.Fatal(err)
 				}
-				commitment, _ := auditproof.RowCommitment(row)
-				leaf := rfc6962.DefaultHasher.HashLeaf(auditproof.RowLeaf(s.Number, l.key.Tag(s.Name), row.Seq, commitment))
+				commitment, _ := tree.RowCommitment(row)
+				leaf := rfc6962.DefaultHasher.HashLeaf(tree.RowLeaf(s.Number, l.key.Tag(s.Name), row.Seq, commitment))
 				if err := proof.VerifyInclusion(rfc6962.DefaultHasher, uint64(p.Index), size, leaf, p.Hashes, point.Root[:]); err != nil {
 					t.Fatalf("row %d of %s: %v", row.Seq, s.Name, err)
 				}
 			}
 		}
 		for _, since := range checkpoints {
-			old, err := auditproof.ReadCheckpoint(since, l.key.Verifier())
+			old, err := tree.ReadCheckpoint(since, l.key.Verifier())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +131,7 @@ func tamperings() []tampering {
 		})},
 		{"erased without a word", func(o *opened, at int) []string {
 			row := &o.rows[at]
-			digest := auditproof.PersonalDigest(row.Salt, []byte(row.Personal))
+			digest := tree.PersonalDigest(row.Salt, []byte(row.Personal))
 			row.Erased, row.Salt, row.Personal = digest[:], nil, ""
 			return []string{fmt.Sprintf("edited %d", at+1)}
 		}},
@@ -256,7 +256,7 @@ func TestEveryTamperingWithAFileIsFound(t *testing.T) {
 		want(t, "an old file shown as new", report, err, "cut off")
 
 		fork := newLog(t, len(l.streams))
-		fork.key, fork.counts = l.key, auditproof.NewCounts()
+		fork.key, fork.counts = l.key, tree.NewCounts()
 		fork.origin = l.origin
 		for i, s := range l.streams {
 			fork.counts.Set(int64(i), l.key.Tag(s.Name), 0)
@@ -277,7 +277,7 @@ func TestTwoLogsOfOneSizeAreAFork(t *testing.T) {
 	l.add(0, "entry.created", "ent_1")
 	kept := l.sign()
 	fork := newLog(t, 1)
-	fork.key, fork.origin, fork.counts = l.key, l.origin, auditproof.NewCounts()
+	fork.key, fork.origin, fork.counts = l.key, l.origin, tree.NewCounts()
 	fork.add(0, "entry.created", "ent_2")
 	report, err := l.verify(fork.export(0, fork.sign(), nil), kept)
 	want(t, "another log of the same size", report, err, "forked")
@@ -309,7 +309,7 @@ func TestAnErasedRowVerifiesOnlyWhereALaterRowNamesIt(t *testing.T) {
 	report, err = l.verify(o.close(t), nil)
 	want(t, "a row that is not true names nothing", report, err, "edited 6", "edited 7", "edited 8", "edited 26", "edited 33")
 
-	report, err = auditproof.VerifyProof(l.prove(0, 2, last), auditproof.Trust{Key: l.key.Verifier()})
+	report, err = tree.VerifyProof(l.prove(0, 2, last), tree.Trust{Key: l.key.Verifier()})
 	want(t, "an erased row by itself", report, err, "edited 3")
 }
 
@@ -331,8 +331,8 @@ func TestARestartedLogShowsTheOldOne(t *testing.T) {
 	second := old.sign()
 
 	l := newLog(t, 1)
-	l.key, l.origin, l.counts, l.restart = old.key, old.key.Name()+"/2", auditproof.NewCounts(), string(first)
-	l.leaf(auditproof.RestartLeaf(first))
+	l.key, l.origin, l.counts, l.restart = old.key, old.key.Name()+"/2", tree.NewCounts(), string(first)
+	l.leaf(tree.RestartLeaf(first))
 	l.append(old.streams[0].rows[0])
 	last := l.sign()
 	file := l.export(0, last, nil)
@@ -372,7 +372,7 @@ func TestManyFailuresAreCutShort(t *testing.T) {
 		t.Fatalf("%+v %v", report, err)
 	}
 	for i, f := range report.Failures {
-		if kind := f.Kind; kind != auditproof.Moved && (i < 1000 || kind != auditproof.Removed || f.Seq != 100) {
+		if kind := f.Kind; kind != tree.Moved && (i < 1000 || kind != tree.Removed || f.Seq != 100) {
 			t.Errorf("failure %d is %v", i, f)
 		}
 	}
@@ -385,7 +385,7 @@ func TestAProofOfARowIsSmall(t *testing.T) {
 	if err := json.Unmarshal(l.prove(0, 0, l.sign()), &p); err != nil {
 		t.Fatal(err)
 	}
-	p.Hashes = auditproof.Raw(make([]tlog.Hash, 28)) // a log of 200 million rows
+	p.Hashes = tree.Raw(make([]tlog.Hash, 28)) // a log of 200 million rows
 	p.Stream.Name, p.Index = "organization org_"+strings.Repeat("0", 26), 200_000_000
 	p.Checkpoint = strings.Replace(p.Checkpoint, "\n2\n", "\n200000000\n", 1)
 	row, err := json.Marshal(p.Row)
@@ -409,7 +409,7 @@ func TestATamperedProofOfARowFails(t *testing.T) {
 	early := l.sign()
 	l.add(0, "entry.updated", "ent_1")
 	last := l.sign()
-	trust := auditproof.Trust{Key: l.key.Verifier()}
+	trust := tree.Trust{Key: l.key.Verifier()}
 	for _, way := range []struct {
 		name, found string
 		do          func(p *api.AuditProof)
@@ -433,10 +433,10 @@ func TestATamperedProofOfARowFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := auditproof.VerifyProof(text, trust)
+		report, err := tree.VerifyProof(text, trust)
 		want(t, way.name, report, err, way.found)
 	}
-	report, err := auditproof.VerifyProof(l.prove(1, 4, last), auditproof.Trust{Key: l.key.Verifier(), Since: early})
+	report, err := tree.VerifyProof(l.prove(1, 4, last), tree.Trust{Key: l.key.Verifier(), Since: early})
 	if err == nil || !strings.Contains(err.Error(), "--since") {
 		t.Errorf("without what leads from the old checkpoint: %v %v", report, err)
 	}

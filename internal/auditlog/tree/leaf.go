@@ -1,9 +1,9 @@
-// Package auditproof proves that rows are in the audit log, unchanged and complete. The
+// Package tree proves that rows are in the audit log, unchanged and complete. The
 // verifier need not trust the server or its operator. The package computes the leaves of
 // the log's tree (RFC 6962), signs and reads its checkpoints (C2SP tlog-checkpoint), and
 // writes and verifies proof files. It does not depend on a store. docs/audit.md describes
 // the formats.
-package auditproof
+package tree
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package auditproof
+package tree
 
 import (
 	"crypto/ed25519"

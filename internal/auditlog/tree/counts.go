@@ -1,4 +1,4 @@
-package auditproof
+package tree
 
 import (
 	"encoding/hex"
@@ -24,7 +24,7 @@ func (c *Counts) Len() int64 { return int64(len(c.levels[0])) }
 // number is at most that of the streams so far. Any other number is a bug.
 func (c *Counts) Set(number int64, tag [32]byte, count int64) {
 	if number < 0 || number > c.Len() {
-		panic(fmt.Sprintf("auditproof: stream %d cannot follow %d streams", number, c.Len()))
+		panic(fmt.Sprintf("tree: stream %d cannot follow %d streams", number, c.Len()))
 	}
 	hash := tlog.RecordHash(countLeaf(number, tag, count))
 	for level := 0; ; level++ {

@@ -1,4 +1,4 @@
-package auditproof_test
+package tree_test
 
 import (
 	"archive/zip"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"bursar/internal/auditproof"
+	"bursar/internal/auditlog/tree"
 )
 
 // A file that is no proof file gets an error that says what it is not.
@@ -23,7 +23,7 @@ func TestBadFilesAreRefused(t *testing.T) {
 	checkpoint := l.sign()
 	file := l.export(0, checkpoint, nil)
 	o := open(t, file)
-	manifest := func(change func(m *auditproof.Manifest)) []byte {
+	manifest := func(change func(m *tree.Manifest)) []byte {
 		m := o.manifest
 		change(&m)
 		text, err := json.Marshal(m)
@@ -32,16 +32,16 @@ func TestBadFilesAreRefused(t *testing.T) {
 		}
 		return text
 	}
-	good := manifest(func(*auditproof.Manifest) {})
+	good := manifest(func(*tree.Manifest) {})
 	row, err := json.Marshal(o.rows[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := auditproof.NewKey()
+	foreign, err := tree.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	point, err := auditproof.ReadCheckpoint(checkpoint, l.key.Verifier())
+	point, err := tree.ReadCheckpoint(checkpoint, l.key.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +67,9 @@ func TestBadFilesAreRefused(t *testing.T) {
 		{"a checkpoint of somebody else", "is not signed by " + l.key.Name(), parts(unknown, good, nil)},
 		{"no manifest", "manifest.json cannot be read", parts(checkpoint, []byte("{"), nil)},
 		{"more in the manifest", "manifest.json cannot be read", parts(checkpoint, []byte(`{"more":1}`), nil)},
-		{"another format", `"bursar audit log v9"`, parts(checkpoint, manifest(func(m *auditproof.Manifest) { m.Format = "bursar audit log v9" }), nil)},
-		{"no tag", "the tag of the log cannot be read", parts(checkpoint, manifest(func(m *auditproof.Manifest) { m.Stream.Tag = "é" }), nil)},
-		{"a short hash", "a hash has 3 bytes", parts(checkpoint, manifest(func(m *auditproof.Manifest) { m.Counts = [][]byte{{1, 2, 3}} }), nil)},
+		{"another format", `"bursar audit log v9"`, parts(checkpoint, manifest(func(m *tree.Manifest) { m.Format = "bursar audit log v9" }), nil)},
+		{"no tag", "the tag of the log cannot be read", parts(checkpoint, manifest(func(m *tree.Manifest) { m.Stream.Tag = "é" }), nil)},
+		{"a short hash", "a hash has 3 bytes", parts(checkpoint, manifest(func(m *tree.Manifest) { m.Counts = [][]byte{{1, 2, 3}} }), nil)},
 		{"half a row", "it ends within a row", parts(checkpoint, good, row[:20])},
 		{"no row", "line 2 is no row", parts(checkpoint, good, append(slices.Clone(row), "\n\n"...))},
 		{"more in a row", "line 1 is no row", parts(checkpoint, good, []byte(`{"more":1}`+"\n"))},
@@ -86,12 +86,12 @@ func TestBadFilesAreRefused(t *testing.T) {
 			t.Fatalf("the first %d bytes of %d are taken", end, len(file))
 		}
 	}
-	report, err := l.verify(parts(checkpoint, manifest(func(m *auditproof.Manifest) { m.Count, m.Streams, m.Stream.Number = 1<<62, 1<<62, 1<<61 }), append(slices.Clone(row), '\n')), nil)
+	report, err := l.verify(parts(checkpoint, manifest(func(m *tree.Manifest) { m.Count, m.Streams, m.Stream.Number = 1<<62, 1<<62, 1<<61 }), append(slices.Clone(row), '\n')), nil)
 	if err != nil || len(report.Failures) == 0 {
 		t.Errorf("huge counts: %+v %v", report, err)
 	}
 	for _, bad := range []string{"", "{}", `{"format":"bursar audit proof v1"}`, "[]", strings.Repeat("[", 1e5)} {
-		if _, err := auditproof.VerifyProof([]byte(bad), auditproof.Trust{Key: l.key.Verifier()}); err == nil {
+		if _, err := tree.VerifyProof([]byte(bad), tree.Trust{Key: l.key.Verifier()}); err == nil {
 			t.Errorf("%.50q is taken for a proof", bad)
 		}
 	}
