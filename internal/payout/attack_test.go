@@ -4,11 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/db/dbtest"
-	"bursar/internal/payout"
-	"bursar/internal/rail"
 	"bursar/internal/server/servertest"
 )
 
@@ -104,27 +100,6 @@ func TestAContradictedPayoutIsNotApproved(t *testing.T) {
 		approve(second, id).Fails(422, "PAYOUT_STATE")
 		state(maker, id, "initiated")
 		has(maker, account, 100_000, 0)
-	})
-}
-
-// It was retried, and only then the rail says that the first attempt was paid.
-func TestAPayoutThatIsContradictedWhileItWaitsIsNotSent(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		b := openBank(t, store)
-		id := b.pay(number("9001"))[0]
-		b.turn()
-		b.write(func(tx *db.Tx) error { return rail.SetSimulated(tx, "ws_1", "instapay", rail.Down, "so that it waits") })
-		b.write(func(tx *db.Tx) error {
-			b.logs(audit.PayoutRetried, id)
-			_, err := payout.RetryFailed(tx, b.vault, id)
-			return err
-		})
-		b.hear("late", decided(id, rail.Completed, ""))
-		b.is(id, "pending contradicted")
-		b.write(func(tx *db.Tx) error { return rail.SetSimulated(tx, "ws_1", "instapay", rail.Up, "") })
-		b.turn()
-		b.is(id, "pending contradicted")
-		equal(t, "attempts", b.attempts(id), []string{"1 rejected"})
 	})
 }
 

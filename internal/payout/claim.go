@@ -16,13 +16,34 @@ import (
 	"bursar/internal/rail"
 )
 
-// claim makes payouts that are due on a rail processing. Each gets a new attempt, or the next submission of its last one. The latter is for
-// attempts that the rail has not received, or that people have determined not to be paid.
-func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attempt, err error) {
+// Claimed are payouts that were claimed together to be submitted.
+type Claimed struct {
+	At       int64 // when they were claimed
+	Count    int
+	attempts []*attempt
+	hasher   externalHasher
+}
+
+// Claim makes payouts that are due on a rail processing. Each gets a new attempt, or the next submission of its last one. The latter is for
+// attempts that the rail has not received, or that people have determined not to be paid. identity returns the trusted identity of the
+// record that the rail's connector keeps; it is nil if it keeps none. Claim returns nil if nothing was claimed.
+func (s *Sending) Claim(ctx context.Context, r *rail.Rail, identity func() string) (*Claimed, error) {
+	hasher, err := newExternalHasher(ctx, s.vault)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.claim(ctx, r, identity)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &Claimed{At: list[0].claimedAt, Count: len(list), attempts: list, hasher: hasher}, nil
+}
+
+func (s *Sending) claim(ctx context.Context, r *rail.Rail, identity func() string) (claimed []*attempt, err error) {
 	var due bool
-	err = d.db.Read(ctx, func(q db.Q) error {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		sql := db.NewStatement(``)
-		addDue(sql, r, d.now())
+		addDue(sql, r, s.now())
 		sql.Add(` LIMIT 1`)
 		return q.EachOf(sql, func(db.Rows) error {
 			due = true
@@ -33,12 +54,12 @@ func (d *Dispatcher) claim(ctx context.Context, r *rail.Rail) (claimed []*attemp
 		return nil, err
 	}
 	for {
-		claimed, err = d.claimDue(ctx, r)
+		claimed, err = s.claimDue(ctx, r, identity)
 		var unready *unreadyError
 		if !errors.As(err, &unready) {
 			return claimed, err
 		}
-		if err := d.vault.Ready(ctx, unready.workspace); err != nil {
+		if err := s.vault.Ready(ctx, unready.workspace); err != nil {
 			return nil, err
 		}
 	}
@@ -51,22 +72,22 @@ type claim struct {
 }
 
 // claimDue is claim in one transaction.
-func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, error) {
-	done, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (c claim, _ audit.Event, err error) {
+func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() string) ([]*attempt, error) {
+	done, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (c claim, _ audit.Event, err error) {
 		none := audit.None("no payout was due")
-		now := d.now()
+		now := s.now()
 		c.change = newChange(now, nil)
-		if trusted, err := d.stillTrusted(tx, r); err != nil || !trusted {
+		if trusted, err := stillTrusted(tx, r, identity); err != nil || !trusted {
 			return c, none, err
 		}
 		list, err := claimRows(tx, r, now)
 		if err != nil || len(list) == 0 {
 			return c, none, err
 		}
-		lease := now + attemptLease.Milliseconds()
+		lease := now + AttemptLease.Milliseconds()
 		var rows [][]any
 		releases := map[string]int64{} // by account
-		holds, err := d.heldBack(tx.Q, list)
+		holds, err := s.heldBack(tx.Q, list)
 		if err != nil {
 			return c, none, err
 		}
@@ -112,11 +133,11 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 			}
 			if a == nil {
 				a = &attempt{id: tx.NewID("att"), number: p.Attempts, endToEndID: EndToEndID(p.ID, p.Attempts), createdAt: now}
-				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, d.node, lease, now})
+				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, s.node, lease, now})
 				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
 			} else {
 				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
-						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, d.node, lease).Scan(new(string))
+						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, s.node, lease).Scan(new(string))
 				if err != nil {
 					return c, none, err
 				}
@@ -135,36 +156,35 @@ func (d *Dispatcher) claimDue(ctx context.Context, r *rail.Rail) ([]*attempt, er
 			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, rows); err != nil {
 			return c, none, err
 		}
-		if err := c.store(tx, d.rules); err != nil {
+		if err := c.store(tx, s.rules); err != nil {
 			return c, none, err
 		}
 		news := make([]holding, 0, len(holds))
 		for _, subject := range slices.Sorted(maps.Keys(holds)) {
-			h, err := d.rules.hold(tx, holds[subject].Payout, holds[subject].why)
+			h, err := s.rules.hold(tx, holds[subject].Payout, holds[subject].why)
 			if err != nil {
 				return c, none, err
 			}
 			c.events, news = append(c.events, h.events...), append(news, h)
 		}
-		return c, audit.All(c.events...), d.rules.mailHeld(tx, systemCaller(), news...)
+		return c, audit.All(c.events...), s.rules.mailHeld(tx, systemCaller(), news...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	d.alarm(done.change)
+	s.alarm(done.change)
 	return done.claimed, nil
 }
 
 // stillTrusted reports whether the record of a rail's connector, if it keeps one, is the one that the store knows. The claim and an
 // operator who adopts another record wait for each other.
-func (d *Dispatcher) stillTrusted(tx *db.Tx, r *rail.Rail) (bool, error) {
-	of := d.recordOf(r)
-	if of == nil {
+func stillTrusted(tx *db.Tx, r *rail.Rail, identity func() string) (bool, error) {
+	if identity == nil {
 		return true, nil
 	}
 	var known string
 	_, err := tx.Row(tx.ForShare(readSetting), recordSetting+r.Connector.Name()).Scan(&known)
-	return known != "" && known == of.identity(), err
+	return known != "" && known == identity(), err
 }
 
 // held is a payout that is held back, alone or with its batch.
@@ -175,7 +195,7 @@ type held struct {
 
 // heldBack returns the held payouts, by their subjects: a limit or a rule became stricter since they were approved. Stopped payouts fail,
 // and hold nothing.
-func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error) {
+func (s *Sending) heldBack(q db.Q, list []claimable) (map[string]held, error) {
 	var subjects []string
 	together := map[string][]*Payout{}
 	for _, p := range list {
@@ -190,7 +210,7 @@ func (d *Dispatcher) heldBack(q db.Q, list []claimable) (map[string]held, error)
 	}
 	found := map[string]held{}
 	for _, subject := range subjects {
-		why, err := d.rules.obstacles(q, together[subject]...)
+		why, err := s.rules.obstacles(q, together[subject]...)
 		if err != nil {
 			return nil, err
 		}

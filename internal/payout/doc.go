@@ -1,4 +1,4 @@
-// Package payout stores payout requests from the draft to the end, and submits them to rails.
+// Package payout stores payout requests from the draft to the end. Package dispatch submits them to rails; it reaches them as Sending.
 //
 // # States
 //
@@ -30,35 +30,15 @@
 // with the ledger and the audit log. That transaction locks both rows before it reads them. So a
 // duplicate, late or out-of-order answer changes nothing.
 //
-// # The dispatcher
-//
-// Every node has a Dispatcher. It repeats these steps:
-//
-//   - Claim: up to 500 due payouts of a rail become processing in one transaction. Each gets an
-//     attempt that is sending, with its end-to-end id, the node and a lease. That is on disk before
-//     anything is sent. Payouts due on a rail that is down are not claimed, and wait. In the
-//     sandbox the same goes for a workspace in which the rail or the institution is
-//     down. Payouts of an account that was frozen meanwhile fail.
-//   - Submit: the claimed payouts are submitted, outside any transaction and for no longer than
-//     submitTimeout. The rail's answers are stored, all in one transaction.
-//   - Ask: attempts whose lease has expired, and those that are unknown or accepted, are looked up,
-//     with a growing delay.
-//   - Receive: notices that rails send unasked are processed. Each is stored with its effect, by
-//     connector, message and entry, so that it has that effect once. Only then the message is done.
-//
-// ask_at of an attempt is the lease. The node that sends it or looks it up moves ask_at to the end of the
-// lease, repeatedly while the rail has not answered. No other node looks it up before that. Nodes claim
-// different rows, because each skips those that another has locked.
-//
 // # Sent at most once
 //
-// One place sends, and it sends only what it has claimed itself. An attempt is submitted again, under the same end-to-end id and with the
-// next submission number, in two cases only. Either a look-up answered that no submission so far was received, or people determined that
+// Only package dispatch sends, and a node sends only what it has claimed itself. An attempt is submitted again, under the same
+// end-to-end id and with the next submission number, in two cases only. Either a look-up answered that no submission so far was received, or people determined that
 // none was paid (attempt.notPaid) and retried the payout. A new end-to-end id exists only after the rail has rejected an attempt and a
 // person has retried the payout.
 //
 // Package rail describes what connectors guarantee for that: "not received" is final, so a submission that arrives later is not sent. A
-// node submits soon after its claim (submitWithin) or not at all, and the connector sends nothing after sendWindow.
+// node submits soon after its claim (SubmitWithin) or not at all, and the connector sends nothing after sendWindow.
 //
 // Each answer is about one submission. An attempt that the rail has ever acknowledged, or called a duplicate, is never submitted
 // again. If a look-up no longer finds it, the payout is contradicted. A rejection decides only if it is about the
@@ -136,7 +116,7 @@
 //
 // # Invariants
 //
-// The model in model_test.go checks these after every step:
+// The model in dispatch/model_test.go checks these after every step:
 //
 //   - The money that an account has reserved is the sum of its pending and processing payouts.
 //   - A payout's reservation ends once.

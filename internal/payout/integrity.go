@@ -127,7 +127,7 @@ func readyOpen(ctx context.Context, d *db.DB, v *vault.Vault) error {
 // eachOpen calls fn with each payout whose money is reserved.
 func eachOpen(q db.Q, fn func(p *Payout) error) error {
 	for after := ""; ; {
-		list, err := db.Collect(q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id > $1 AND status IN ('pending', 'processing') ORDER BY id LIMIT $2`, after, dispatchBatch)
+		list, err := db.Collect(q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id > $1 AND status IN ('pending', 'processing') ORDER BY id LIMIT $2`, after, SendingBatch)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func eachOpen(q db.Q, fn func(p *Payout) error) error {
 				return err
 			}
 		}
-		if len(list) < dispatchBatch {
+		if len(list) < SendingBatch {
 			return nil
 		}
 		after = list[len(list)-1].ID

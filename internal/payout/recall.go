@@ -161,9 +161,9 @@ func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, 
 	})
 }
 
-// stopped reports whether the rails are stopped, and whether there are still payouts that can be looked up at this time.
-func (d *Dispatcher) stopped(ctx context.Context) (stopped, asking bool, err error) {
-	err = d.db.Read(ctx, func(q db.Q) error {
+// Stopped reports whether the rails are stopped, and whether there are still payouts that can be looked up at this time.
+func (s *Sending) Stopped(ctx context.Context) (stopped, asking bool, err error) {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		if stopped, err = q.Row(readSetting, stoppedSetting).Scan(new(string)); err != nil || !stopped {
 			return err
 		}
@@ -173,20 +173,21 @@ func (d *Dispatcher) stopped(ctx context.Context) (stopped, asking bool, err err
 	return stopped, asking, err
 }
 
-// recall looks up payments that may have been sent after the moment of an archive.
-func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
-	stopped, _, err := d.stopped(ctx)
+// Recall looks up payments that may have been sent after the moment of an archive. trusted says whether the records of all connectors can
+// be read. lookUp asks a rail, outside any transaction.
+func (s *Sending) Recall(ctx context.Context, trusted bool, lookUp func(ctx context.Context, r *rail.Rail, list []rail.Payment) []Answer) (worked bool, err error) {
+	stopped, _, err := s.Stopped(ctx)
 	if err != nil || !stopped {
 		return false, err
 	}
-	worked, err = d.readRecords(ctx)
+	worked, err = s.readRecords(ctx, trusted)
 	if err != nil {
-		d.log.Error("what the rails have sent was not compared with the restored store, and will be", "error", err.Error())
+		s.log.Error("what the rails have sent was not compared with the restored store, and will be", "error", err.Error())
 	}
 	for after := ""; ; {
 		var list []*Payout
 		last := map[string]*attempt{} // their last attempts, by what lookUpNext needs
-		err := d.db.Read(ctx, func(q db.Q) error {
+		err := s.db.Read(ctx, func(q db.Q) error {
 			return q.Each(func(r db.Rows) error {
 				p := readSent(r)
 				list = append(list, p)
@@ -202,9 +203,9 @@ func (d *Dispatcher) recall(ctx context.Context) (worked bool, err error) {
 		}
 		after = list[len(list)-1].ID
 		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask looks these up
-		found := d.lookUpNext(ctx, list, last)
+		found := s.lookUpNext(ctx, list, last, lookUp)
 		for _, p := range list {
-			did, err := d.recalled(ctx, p, found[p.ID])
+			did, err := s.recalled(ctx, p, found[p.ID])
 			worked = worked || did
 			if err != nil {
 				return worked, err
@@ -228,18 +229,18 @@ func (n numbered) mayBePaid() bool {
 
 // lookUpNext looks up the attempts that would have come next, and one that would have been submitted again. A payout that no rail can look
 // up gets one answer: unknown.
-func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[string]*attempt) map[string][]numbered {
+func (s *Sending) lookUpNext(ctx context.Context, list []*Payout, last map[string]*attempt, lookUp func(context.Context, *rail.Rail, []rail.Payment) []Answer) map[string][]numbered {
 	found := map[string][]numbered{}
 	byRail := map[*rail.Rail][]rail.Payment{}
 	for _, p := range list {
 		if p.Status == Completed || p.Status == Reversed {
 			continue
 		}
-		rails := d.mayHave(p)
-		if len(rails) == 0 || p.Rail != "" && d.rails.Named(p.Rail, p.sandbox()) == nil {
+		rails := s.mayHave(p)
+		if len(rails) == 0 || p.Rail != "" && s.rails.Named(p.Rail, p.sandbox()) == nil {
 			found[p.ID] = []numbered{{outcome: rail.Outcome{State: rail.Unknown}}}
 		}
-		to, _ := number(d.vault, *p) // a rail finds it by the end-to-end id
+		to, _ := number(s.vault, *p) // a rail finds it by the end-to-end id
 		first := max(1, p.Attempts)
 		if p.Status == Processing {
 			first = p.Attempts + 1 // its last attempt is looked up like any open one
@@ -257,12 +258,12 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 		}
 	}
 	for r, payments := range byRail {
-		for i, a := range exchange(ctx, r, payments, r.Connector.LookUp) {
-			if a.outcome.State != rail.NotReceived {
+		for i, a := range lookUp(ctx, r, payments) {
+			if a.Outcome.State != rail.NotReceived {
 				p := payments[i]
 				was := last[p.PayoutID]
 				again := was.state == rail.Rejected && was.number == int64(p.Attempt)
-				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), again, a.outcome})
+				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), again, a.Outcome})
 			}
 		}
 	}
@@ -271,28 +272,28 @@ func (d *Dispatcher) lookUpNext(ctx context.Context, list []*Payout, last map[st
 
 // mayHave returns the rails that may have been used for a payout: its own, and one of each other connector of its mode. Its rail may have
 // been another one, and a connector answers for all of its rails.
-func (d *Dispatcher) mayHave(p *Payout) (list []*rail.Rail) {
+func (s *Sending) mayHave(p *Payout) (list []*rail.Rail) {
 	add := func(r *rail.Rail) {
 		asked := slices.ContainsFunc(list, func(other *rail.Rail) bool { return other.Connector == r.Connector })
 		if r.Sandbox() == p.sandbox() && !asked {
 			list = append(list, r)
 		}
 	}
-	if own := d.rails.Named(p.Rail, p.sandbox()); own != nil {
+	if own := s.rails.Named(p.Rail, p.sandbox()); own != nil {
 		add(own)
 	}
-	for _, r := range d.rails.All() {
+	for _, r := range s.rails.All() {
 		add(r)
 	}
 	return list
 }
 
 // recalled stores the answers of rails about a payout, and reports whether they settled it.
-func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered) (settled bool, err error) {
+func (s *Sending) recalled(ctx context.Context, was *Payout, found []numbered) (settled bool, err error) {
 	if slices.ContainsFunc(found, func(n numbered) bool { return n.outcome.State == rail.Unknown }) {
 		return false, nil // it is looked up again
 	}
-	return db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (bool, audit.Event, error) {
+	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (bool, audit.Event, error) {
 		none := audit.None("a rail has told nothing new")
 		var p *Payout
 		err := tx.Each(func(r db.Rows) error {
@@ -305,16 +306,16 @@ func (d *Dispatcher) recalled(ctx context.Context, was *Payout, found []numbered
 		if err := tx.Exec(`DELETE FROM payout_recall WHERE payout_id = $1`, p.ID); err != nil {
 			return false, none, err
 		}
-		c := newChange(d.now(), d)
-		if err := d.adopt(tx, c, p, found); err != nil {
+		c := newChange(s.now(), s)
+		if err := s.adopt(tx, c, p, found); err != nil {
 			return false, none, err
 		}
-		return true, c.event(), c.store(tx, d.rules)
+		return true, c.event(), c.store(tx, s.rules)
 	})
 }
 
 // adopt takes over attempts that rails have and the store does not.
-func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) error {
+func (s *Sending) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) error {
 	var last numbered
 	paid := 0 // attempts that may have been paid
 	for _, n := range found {
@@ -329,7 +330,7 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 	case len(found) == 0:
 		return nil
 	case (p.Status == Pending || p.Status == Processing) && !last.again && last.rail.Name == p.Rail && (paid == 0 || paid == 1 && last.mayBePaid()):
-		return d.proceed(tx, c, p, last)
+		return s.proceed(tx, c, p, last)
 	case paid > 0:
 		c.touch(p)
 		c.unhold(p)
@@ -338,7 +339,7 @@ func (d *Dispatcher) adopt(tx *db.Tx, c *change, p *Payout, found []numbered) er
 		}
 		p.Attention, p.UpdatedAt = Contradicted, c.now
 		c.addEvent(audit.PayoutAttention, p, p.Status, "The payout needs attention: %s has attempt %d, which was sent after the moment of the archive", last.rail.Name, last.number)
-		d.log.Error("a rail has a payout that the restored store has not sent", "payout", p.ID, "rail", last.rail.Name, "attempt", last.number)
+		s.log.Error("a rail has a payout that the restored store has not sent", "payout", p.ID, "rail", last.rail.Name, "attempt", last.number)
 	}
 	return nil
 }
@@ -391,7 +392,7 @@ func (c *change) supersede(tx *db.Tx, p *Payout) error {
 }
 
 // proceed lets a pending payout, or one that is processing with an earlier attempt, go on with an attempt that its rail has.
-func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error {
+func (s *Sending) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error {
 	const what = "%s has attempt %d of the payout, which was sent after the moment of the archive: it is asked about"
 	if found.number == p.Attempts { // the rail had not received it before; for a processing payout only later attempts are looked up
 		known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
@@ -422,5 +423,5 @@ func (d *Dispatcher) proceed(tx *db.Tx, c *change, p *Payout, found numbered) er
 	p.Attempts = found.number
 	c.addEvent(audit.PayoutUnknown, p, was, what, p.Rail, found.number)
 	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
-		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0, $8, $9)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), d.node, d.now(), before, submission, accepted)
+		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0, $8, $9)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), s.node, s.now(), before, submission, accepted)
 }

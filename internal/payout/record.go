@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -19,23 +17,6 @@ import (
 	"bursar/internal/rail"
 )
 
-// A file rail keeps its record of sent payments in a folder. If the folder is another one, is not shared by all nodes, or has lost notes, a
-// look-up would miss payments that the bank has. They would then be sent again. So the store remembers the identity of the folder. Each
-// node compares them before it sends, and every second after that. The connector compares the identity under its lock, each time that it
-// sends or looks up. A conflict stops sending by that connector:
-//
-//   - The store knows another folder, or none although this one is not new.
-//   - The folder does not list a payment that the bank has accepted.
-//   - The folder lists a payment that the store does not know: the store was rolled back.
-//   - The folder cannot be read.
-//
-// It ends when the folder is right again, or when an operator adopts the folder (AdoptRecord).
-//
-// A folder that was restored from a backup lacks its newest notes. So the folder must list what the bank has accepted since the payout of
-// the oldest open attempt was made. That includes ended attempts, and is limited to the newest comparedAccepted. Older notes may be
-// deleted. Each attempt is stored before it is sent, so the store must know every payment that the folder lists. A node compares only what
-// was listed since the last time (comparedSetting).
-
 const (
 	// recordSetting is the setting with the identity of a connector's record. conflictSetting is what a node has found to be wrong with a
 	// record. Both are followed by the connector's name, and the latter by the identity of the record.
@@ -43,10 +24,8 @@ const (
 	// adoptedSetting is when a record was adopted last. comparedSetting is the time up to which the store knows all payments in the record.
 	// Both are followed by the connector's name.
 	adoptedSetting, comparedSetting = "rail_record_adopted:", "rail_record_compared:"
-	// recordReadEvery is how often a node checks a record for lost notes. heldReadEvery is how often it does if the record is not trusted.
-	recordReadEvery, heldReadEvery = 5 * time.Minute, 10 * time.Second
 	// clocksApart is how far the clocks of two nodes that send may be apart. A payment is in the record at most recordDelay after its time.
-	clocksApart = 2 * maxSkew
+	clocksApart = 2 * MaxSkew
 	recordDelay = sendWindow + clocksApart
 	// comparedAccepted bounds how many payments that the bank has accepted are compared with a record, besides the open ones.
 	comparedAccepted = 500
@@ -68,200 +47,46 @@ type RecordConflict struct {
 	Rails []string `json:"rails,omitempty"`
 }
 
-// record is the state of a connector's record on a node.
-type record struct {
-	rail.Recorder
-	connector rail.Connector
-	trusted   atomic.Pointer[string] // its identity, once it was compared
-
-	mu     sync.Mutex // held while it is compared
-	readAt int64      // when it is read again
-	reason string     // why it is not trusted
-}
-
-// identity returns the identity of the record if it is trusted, otherwise "".
-func (r *record) identity() string {
-	if identity := r.trusted.Load(); identity != nil {
-		return *identity
-	}
-	return ""
-}
-
-// records returns the records of the connectors that keep one outside the store.
-func records(rails *rail.Rails) (list []*record) {
-	for _, c := range rails.Connectors() {
-		if r, ok := c.(rail.Recorder); ok {
-			list = append(list, &record{Recorder: r, connector: c})
-		}
-	}
-	return list
-}
-
-// recordOf returns the record of a rail's connector, nil if it keeps none.
-func (d *Dispatcher) recordOf(of *rail.Rail) *record {
-	for _, r := range d.records {
-		if r.connector == of.Connector {
-			return r
-		}
-	}
-	return nil
-}
-
-// check compares a record with the store, and stops or resumes sending. With fresh it reads the record even if that was read recently. It
-// returns why the record cannot be trusted, or "".
-func (d *Dispatcher) check(ctx context.Context, r *record, fresh bool) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if fresh {
-		r.readAt = 0
-	}
-	reason, err := d.compare(ctx, r)
-	if err != nil {
-		reason = "the folder cannot be compared with the store: " + err.Error()
-	}
-	if ctx.Err() != nil {
-		return reason
-	}
-	if reason != "" {
-		r.readAt = min(r.readAt, d.now()+heldReadEvery.Milliseconds())
-	}
-	if reason == r.reason {
-		return reason
-	}
-	r.Hold(reason)
-	if r.reason = reason; reason == "" {
-		d.log.Info("a connector sends again", "connector", r.connector.Name())
-		d.Wake()
-		return ""
-	}
-	d.RecordConflicts.Add(1)
-	d.log.Error("a connector sends nothing, because its folder does not agree with the store: see 'bursar admin rails status'",
-		"connector", r.connector.Name(), "reason", reason)
-	return reason
-}
-
-// confirm returns the answers of look-ups. If the connector keeps a record, it is read again before "not received" counts. The record may
-// have lost this payment and others since it was compared last.
-func (d *Dispatcher) confirm(ctx context.Context, of *rail.Rail, answers []answer) []answer {
-	missing := func(a answer) bool { return a.outcome.State == rail.NotReceived }
-	r := d.recordOf(of)
-	if r == nil || !slices.ContainsFunc(answers, missing) {
-		return answers
-	}
-	if reason := d.check(ctx, r, true); reason != "" {
-		for i, a := range answers {
-			if missing(a) {
-				answers[i].outcome = rail.Outcome{State: rail.Unknown, Text: reason}
-			}
-		}
-	}
-	return answers
-}
-
-// compare returns why a record cannot be trusted, or "".
-func (d *Dispatcher) compare(ctx context.Context, r *record) (reason string, err error) {
-	name := r.connector.Name()
-	identity, err := r.Identity(ctx)
-	if err != nil {
-		r.readAt = 0 // the whole record may be another one
-		return "", err
-	}
-	var known string
-	var before RecordConflict
-	err = d.db.Read(ctx, func(q db.Q) error {
-		if _, err := q.Row(readSetting, recordSetting+name).Scan(&known); err != nil {
+// KnownRecord returns the identity of the connector's record that the store knows, "" if it knows none, and what was found before to be wrong
+// with the record of an identity.
+func (s *Sending) KnownRecord(ctx context.Context, connector, identity string) (known string, before RecordConflict, err error) {
+	err = s.db.Read(ctx, func(q db.Q) error {
+		if _, err := q.Row(readSetting, recordSetting+connector).Scan(&known); err != nil {
 			return err
 		}
-		before, err = readConflict(q, name, identity)
+		before, err = readConflict(q, connector, identity)
 		return err
 	})
-	if err != nil {
-		return "", err
-	}
-	same := known != "" && known == identity && identity == r.identity()
-	if d.now() < r.readAt && (same || r.reason != "" && before.Reason == r.reason) {
-		return r.reason, nil
-	}
-	found := RecordConflict{Connector: name, Identity: identity, At: d.now()}
-	for _, one := range d.rails.All() {
-		if one.Connector == r.connector {
-			found.Rails = append(found.Rails, one.Name)
-		}
-	}
-	switch {
-	case known == "":
-		if found.Unknown, _, err = d.unknownIn(ctx, r, 0); err != nil {
-			return "", err
-		}
-		if len(found.Unknown) > 0 || identity != "" {
-			found.Reason = "the store does not know the folder"
-		}
-	case known != identity:
-		found.Reason = "the folder is not the one that the store knows"
-	}
-	if err := d.findMissing(ctx, r, &found, before); err != nil {
-		return "", err
-	}
-	switch {
-	case found.Reason == "" && len(found.Missing) > 0:
-		found.Reason = fmt.Sprintf("the folder does not list payments that the bank has accepted: %d", len(found.Missing))
-	case found.Reason == "" && identity == "": // the first start
-		if err := r.Identify(ctx, func(identity string) error { return d.remember(ctx, rememberFirst, recordSetting+name, identity) }); err != nil {
-			return "", err
-		}
-		return d.compare(ctx, r) // another node may have been faster and have another folder
-	case found.Reason == "":
-		if found.Unknown, err = d.unknownSince(ctx, r, found.At); err != nil {
-			return "", err
-		}
-		if len(found.Unknown) > 0 {
-			found.Reason = "the folder lists payments that the store does not know"
-		}
-	}
-	r.readAt = d.now() + recordReadEvery.Milliseconds()
-	if found.Reason == "" {
-		if err := d.clearConflicts(ctx, name); err != nil {
-			return "", err
-		}
-		r.Trust(identity)
-		r.trusted.Store(&identity)
-		return "", nil
-	}
-	r.trusted.Store(new(string))
-	if identity == "" { // so that it can be adopted
-		err = r.Identify(ctx, func(identity string) error {
-			found.Identity = identity
-			return nil
-		})
-	}
-	if err == nil {
-		err = d.storeConflict(ctx, before, found)
-	}
-	return found.Reason, err
+	return known, before, err
+}
+
+// RememberRecord stores the identity of a new record. If the folders of two nodes are not shared, the first node wins.
+func (s *Sending) RememberRecord(ctx context.Context, connector, identity string) error {
+	return s.remember(ctx, rememberFirst, recordSetting+connector, identity)
 }
 
 // remember stores a setting of a record.
-func (d *Dispatcher) remember(ctx context.Context, statement, name, value string) error {
-	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+func (s *Sending) remember(ctx context.Context, statement, name, value string) error {
+	_, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("the first start with an empty folder, and how far it was compared"), tx.Exec(statement, name, value)
 	})
 	return err
 }
 
-// unknownIn returns the payments in the record since a time that the store does not know, the first maxShown of them. It also reports
+// UnknownIn returns the payments in the record since a time that the store does not know, the first maxShown of them. It also reports
 // whether there are any payments.
-func (d *Dispatcher) unknownIn(ctx context.Context, r *record, since int64) (unknown []string, listed bool, err error) {
+func (s *Sending) UnknownIn(ctx context.Context, r rail.Recorder, since int64) (unknown []string, listed bool, err error) {
 	var ids []any
 	err = r.Recorded(ctx, since, func(p rail.Recorded) error {
 		ids = append(ids, p.EndToEndID)
 		return nil
 	})
-	for some := range slices.Chunk(ids, dispatchBatch) {
+	for some := range slices.Chunk(ids, SendingBatch) {
 		if err != nil || len(unknown) >= maxShown {
 			break
 		}
 		var found map[string]*attempt
-		err = d.db.Read(ctx, func(q db.Q) error {
+		err = s.db.Read(ctx, func(q db.Q) error {
 			found, err = findAttempts(q, some, func(sql string) string { return sql })
 			return err
 		})
@@ -274,14 +99,14 @@ func (d *Dispatcher) unknownIn(ctx context.Context, r *record, since int64) (unk
 	return unknown, len(ids) > 0, err
 }
 
-// unknownSince returns the payments that were listed since the last time and that the store does not know. If there are any, the store was
+// UnknownSince returns the payments that were listed since the last time and that the store does not know. If there are any, the store was
 // rolled back, for example by a snapshot of its machine. A store whose rails are stopped was restored: readRecords compares it, and
 // ResumeRails counts what it has found as known.
-func (d *Dispatcher) unknownSince(ctx context.Context, r *record, now int64) ([]string, error) {
-	name := comparedSetting + r.connector.Name()
+func (s *Sending) UnknownSince(ctx context.Context, r rail.Recorder, connector string, now int64) ([]string, error) {
+	name := comparedSetting + connector
 	var compared int64
 	var stopped bool
-	err := d.db.Read(ctx, func(q db.Q) (err error) {
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		if compared, err = readTime(q, name); err != nil {
 			return err
 		}
@@ -292,11 +117,11 @@ func (d *Dispatcher) unknownSince(ctx context.Context, r *record, now int64) ([]
 	case err != nil || stopped:
 		return nil, err
 	case compared == 0: // the first time
-		return nil, d.remember(ctx, writeSetting, name, comparedBy(now))
+		return nil, s.remember(ctx, writeSetting, name, comparedBy(now))
 	}
-	unknown, listed, err := d.unknownIn(ctx, r, compared)
+	unknown, listed, err := s.UnknownIn(ctx, r, compared)
 	if next := now - recordDelay.Milliseconds(); err == nil && len(unknown) == 0 && listed && next > compared {
-		err = d.remember(ctx, writeSetting, name, strconv.FormatInt(next, 10))
+		err = s.remember(ctx, writeSetting, name, strconv.FormatInt(next, 10))
 	}
 	return unknown, err
 }
@@ -315,15 +140,15 @@ func readTime(q db.Q, name string) (at int64, err error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// findMissing finds the payments that the record should list and does not. Of a record without other faults these are what the bank has
+// FindMissing finds the payments that the record should list and does not. Of a record without other faults these are what the bank has
 // accepted, and what was missing before, until it is listed again. Otherwise they are all payments that have not ended.
-func (d *Dispatcher) findMissing(ctx context.Context, r *record, found *RecordConflict, before RecordConflict) error {
+func (s *Sending) FindMissing(ctx context.Context, r rail.Recorder, sandbox bool, found *RecordConflict, before RecordConflict) error {
 	if len(found.Rails) == 0 {
 		return nil
 	}
-	missing, open, since := map[string]bool{}, map[string]int64{}, d.now()
-	err := d.db.Read(ctx, func(q db.Q) error {
-		sql := openAttempts(mode(r.connector.Sandbox()), found.Rails)
+	missing, open, since := map[string]bool{}, map[string]int64{}, s.now()
+	err := s.db.Read(ctx, func(q db.Q) error {
+		sql := openAttempts(mode(sandbox), found.Rails)
 		sql.Add(` AND a.accepted >= `, 0) // attempts that are never submitted again have less
 		sql.Add(` ORDER BY a.ask_at, a.id`)
 		err := q.EachOf(sql, func(r db.Rows) error {
@@ -341,7 +166,7 @@ func (d *Dispatcher) findMissing(ctx context.Context, r *record, found *RecordCo
 		if err != nil {
 			return err
 		}
-		return q.EachOf(acceptedSince(max(since, adopted), mode(r.connector.Sandbox()), found.Rails), func(r db.Rows) error {
+		return q.EachOf(acceptedSince(max(since, adopted), mode(sandbox), found.Rails), func(r db.Rows) error {
 			missing[r.Text(0)] = true
 			return nil
 		})
@@ -401,9 +226,8 @@ func texts(list []string) []any {
 }
 
 const (
-	readSetting  = `SELECT value FROM setting WHERE name = $1`
-	writeSetting = `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
-	// rememberFirst stores the identity of a new record. If the folders of two nodes are not shared, the first node wins.
+	readSetting   = `SELECT value FROM setting WHERE name = $1`
+	writeSetting  = `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 	rememberFirst = `INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`
 )
 
@@ -411,8 +235,8 @@ func conflictName(connector, identity string) string {
 	return conflictSetting + connector + ":" + identity
 }
 
-// storeConflict stores what a node has found, unless it is already stored.
-func (d *Dispatcher) storeConflict(ctx context.Context, before, found RecordConflict) error {
+// StoreConflict stores what a node has found, unless it is already stored.
+func (s *Sending) StoreConflict(ctx context.Context, before, found RecordConflict) error {
 	if before.Reason == found.Reason && slices.Equal(before.Missing, found.Missing) && slices.Equal(before.Open, found.Open) &&
 		slices.Equal(before.Unknown, found.Unknown) && slices.Equal(before.Rails, found.Rails) {
 		return nil
@@ -421,24 +245,24 @@ func (d *Dispatcher) storeConflict(ctx context.Context, before, found RecordConf
 	if err != nil {
 		return err
 	}
-	_, err = db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("the log of the node has it"), tx.Exec(writeSetting, conflictName(found.Connector, found.Identity), string(text))
 	})
 	return err
 }
 
-// clearConflicts removes the conflicts that nodes have found in the records of a connector. A node that still sees another record stores
+// ClearConflicts removes the conflicts that nodes have found in the records of a connector. A node that still sees another record stores
 // its conflict again.
-func (d *Dispatcher) clearConflicts(ctx context.Context, connector string) error {
+func (s *Sending) ClearConflicts(ctx context.Context, connector string) error {
 	var list []RecordConflict
-	err := d.db.Read(ctx, func(q db.Q) (err error) {
+	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		list, err = ReadConflicts(q, connector)
 		return err
 	})
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	_, err = db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("the log of the node has it"), deleteConflicts(tx, connector)
 	})
 	return err
@@ -540,7 +364,7 @@ func (c *change) abandon(tx *db.Tx, found RecordConflict) error {
 		}
 	}
 	slices.Sort(ids)
-	for some := range slices.Chunk(slices.Compact(ids), dispatchBatch) {
+	for some := range slices.Chunk(slices.Compact(ids), SendingBatch) {
 		attempts, err := findAttempts(tx.Q, texts(some), tx.ForUpdate)
 		if err != nil {
 			return err

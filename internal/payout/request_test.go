@@ -1,7 +1,6 @@
 package payout_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +20,9 @@ type body = servertest.Body
 
 // bpi is a bank that both rails reach.
 const bpi = "BOPIPHMMXXX"
+
+// number is an account number that ends in four digits.
+func number(end string) string { return "123456" + end }
 
 // to is an account at a bank.
 func to(bank, number string) body {
@@ -121,23 +123,10 @@ func TestOnePersonPaysWithoutApprovalAndTheAnswerAndTheLogSaySo(t *testing.T) {
 	})
 }
 
-// drive stores how services are in the sandbox of a workspace, and lets everybody know.
-func drive(d *db.DB, workspaceID string, status rail.Status, services ...string) error {
-	_, err := db.Write(context.Background(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		for _, service := range services {
-			if err := rail.SetSimulated(tx, workspaceID, service, status, "a test"); err != nil {
-				return struct{}{}, audit.Event{}, err
-			}
-		}
-		return struct{}{}, audit.Event{Action: audit.SimulatedServiceChanged, WorkspaceID: workspaceID, Description: "A test drives services"}, nil
-	})
-	return err
-}
-
 // set stores how services are in the sandbox of a workspace.
 func set(t testing.TB, n *servertest.Node, workspaceID string, status rail.Status, services ...string) {
 	t.Helper()
-	if err := drive(n.DB, workspaceID, status, services...); err != nil {
+	if err := servertest.Simulate(n.DB, workspaceID, status, services...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -161,7 +161,7 @@ func checkResolve(now int64, last *attempt, as string) error {
 		return refused("the payout is %s, and there is nothing to resolve", p.Status)
 	case as == api.ResolvePaid && (p.Status == Draft || p.Status == Initiated):
 		return refused("the payout is %s, and could be paid once more: cancel it, and then resolve it as paid", p.Status)
-	case as == api.ResolveNotPaid && last.open() && last.accepted == 0 && now < last.claimedAt+(sendWindow+2*maxSkew).Milliseconds():
+	case as == api.ResolveNotPaid && last.open() && last.accepted == 0 && now < last.claimedAt+(sendWindow+2*MaxSkew).Milliseconds():
 		return refused("a server may still be sending the payout: try again in a minute")
 	case as == api.ResolveNotPaid && p.Status == Completed && last.settledAt != 0:
 		return refused("the bank's statement shows that the payout was paid: wait until the bank returns it")

@@ -8,6 +8,8 @@ import (
 	"bursar/internal/server/servertest"
 )
 
+const evidence = "BPI statement of 16 November, line 12"
+
 func TestWhoMayResolveAPayout(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

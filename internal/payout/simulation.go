@@ -19,14 +19,14 @@ import (
 // Sandbox controls the simulator. Only Sandbox reaches it, and Sandbox reaches nothing live: live accounts, payouts and services are not
 // found.
 type Sandbox struct {
-	payouts    *Service
-	dispatcher *Dispatcher
-	bank       *simulator.Simulator
+	payouts *Service
+	bank    *simulator.Simulator
+	receive func(ctx context.Context, from rail.Connector)
 }
 
-// NewSandbox returns the service.
-func NewSandbox(payouts *Service, dispatcher *Dispatcher, bank *simulator.Simulator) *Sandbox {
-	return &Sandbox{payouts, dispatcher, bank}
+// NewSandbox returns the service. It calls receive when the simulator has notices.
+func NewSandbox(payouts *Service, bank *simulator.Simulator, receive func(ctx context.Context, from rail.Connector)) *Sandbox {
+	return &Sandbox{payouts, bank, receive}
 }
 
 // maxSimulated is the most money that an account of the sandbox can hold. All tenants share the bank behind it, which holds as much as a
@@ -129,9 +129,7 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 		return struct{}{}, event, err
 	})
 	if err == nil {
-		if _, failed := s.dispatcher.receive(ctx, s.bank); failed != nil { // which may be about a payout of another workspace
-			s.dispatcher.log.Error("the simulator's notices wait and will be taken", "error", failed.Error())
-		}
+		s.receive(ctx, s.bank)
 		p, _, err = s.payouts.authorize(ctx, by, id, access.AccountsWrite)
 	}
 	if err != nil {
@@ -198,7 +196,7 @@ func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput)
 		if !of.sandbox {
 			continue
 		}
-		defer s.dispatcher.Wake()
+		defer s.payouts.wake()
 		return db.Write(ctx, s.payouts.db, by, func(tx *db.Tx) (api.ServiceHealth, audit.Event, error) {
 			event := audit.Event{
 				Action: audit.SimulatedServiceChanged, WorkspaceID: workspaceID, ResourceID: in.ServiceName, Description: "Had the sandbox's " + in.ServiceName + " be " + in.Status,

@@ -325,11 +325,11 @@ func stoppedIn(q db.Q, mode string) (map[string]bool, error) {
 	return found, err
 }
 
-// withoutStopped leaves out payments in whose workspace sending was stopped after they were claimed. They are looked up immediately. No
+// WithoutStopped leaves out payments in whose workspace sending was stopped after they were claimed. They are looked up immediately. No
 // rail has received them, so they become pending again.
-func (d *Dispatcher) withoutStopped(ctx context.Context, r *rail.Rail, list []rail.Payment) (send []rail.Payment, err error) {
+func (s *Sending) WithoutStopped(ctx context.Context, r *rail.Rail, list []rail.Payment) (send []rail.Payment, err error) {
 	var stopped map[string]bool
-	err = d.db.Read(ctx, func(q db.Q) error {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		stopped, err = stoppedIn(q, mode(r.Sandbox()))
 		return err
 	})
@@ -344,13 +344,13 @@ func (d *Dispatcher) withoutStopped(ctx context.Context, r *rail.Rail, list []ra
 			send = append(send, p)
 		}
 	}
-	return send, d.lease(ctx, left, 0)
+	return send, s.Lease(ctx, left, 0)
 }
 
-// countStops counts the active stops, for the operator. It is a step of the dispatcher.
-func (d *Dispatcher) countStops(ctx context.Context) (bool, error) {
+// CountStops counts the active stops, for the operator. It is a step of the dispatcher.
+func (s *Sending) CountStops(ctx context.Context) (bool, error) {
 	var n int64
-	err := d.db.Read(ctx, func(q db.Q) error {
+	err := s.db.Read(ctx, func(q db.Q) error {
 		n = 0
 		for _, mode := range stoppable(nil) {
 			stopped, err := stoppedIn(q, mode)
@@ -361,7 +361,7 @@ func (d *Dispatcher) countStops(ctx context.Context) (bool, error) {
 		return nil
 	})
 	if err == nil {
-		d.Stops.Store(n)
+		s.Stops.Store(n)
 	}
 	return false, err
 }

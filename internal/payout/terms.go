@@ -122,8 +122,8 @@ type suspect struct {
 // examine verifies claimed payouts before they are submitted: their terms, the reservation of their money, and their approval. numbers
 // contains their account numbers, by payout. The row of a payout alone sends nothing. A payout whose number is lost is not sent, so only
 // the reservation that its failure releases is verified.
-func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers map[string]string) (suspects []suspect, err error) {
-	i := d.db.Integrity()
+func (s *Sending) examine(ctx context.Context, claimed []*attempt, numbers map[string]string) (suspects []suspect, err error) {
+	i := s.db.Integrity()
 	if len(claimed) == 0 {
 		return nil, nil
 	}
@@ -141,7 +141,7 @@ func (d *Dispatcher) examine(ctx context.Context, claimed []*attempt, numbers ma
 	}
 	var held map[string]ledger.Holding
 	var granted map[string]approval.Grant
-	err = d.db.Read(ctx, func(q db.Q) (err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		if held, err = ledger.Held(q, i, payouts); err == nil {
 			granted, err = approval.Grants(q, i, approvals)
 		}
@@ -229,26 +229,26 @@ func (p *Payout) notGranted(g approval.Grant) string {
 }
 
 // withhold ends attempts that were claimed and not submitted. Their payouts wait for a person.
-func (d *Dispatcher) withhold(ctx context.Context, suspects []suspect) error {
+func (s *Sending) withhold(ctx context.Context, suspects []suspect) error {
 	ids := make([]any, len(suspects))
-	for i, s := range suspects {
-		ids[i] = s.endToEndID
+	for i, one := range suspects {
+		ids[i] = one.endToEndID
 	}
-	c, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
-		c := newChange(d.now(), d)
+	c, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
+		c := newChange(s.now(), s)
 		found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
 		if err != nil {
 			return nil, audit.Event{}, err
 		}
-		for _, s := range suspects {
-			if a := found[s.endToEndID]; a != nil && a.state == sending {
-				c.notSent(a, s.why)
+		for _, one := range suspects {
+			if a := found[one.endToEndID]; a != nil && a.state == sending {
+				c.notSent(a, one.why)
 			}
 		}
-		return c, c.event(), c.store(tx, d.rules)
+		return c, c.event(), c.store(tx, s.rules)
 	})
 	if err == nil {
-		d.alarm(c)
+		s.alarm(c)
 	}
 	return err
 }

@@ -123,35 +123,35 @@ func recordsRead(q db.Q) (bool, error) {
 }
 
 // readRecords stores what the records of connectors have and the store does not know, once all of them can be trusted.
-func (d *Dispatcher) readRecords(ctx context.Context) (worked bool, err error) {
+func (s *Sending) readRecords(ctx context.Context, trusted bool) (worked bool, err error) {
+	if !trusted {
+		return false, nil
+	}
 	var read bool
-	err = d.db.Read(ctx, func(q db.Q) error {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		read, err = q.Row(readSetting, recordsReadSetting).Scan(new(string))
 		return err
 	})
 	if err != nil || read {
 		return false, err
 	}
-	hasher, err := newExternalHasher(ctx, d.vault)
+	hasher, err := newExternalHasher(ctx, s.vault)
 	if err != nil {
 		return false, err
 	}
-	for _, r := range d.records {
-		if r.identity() == "" {
-			return false, nil // another folder may have to be restored or adopted first
+	for _, c := range s.rails.Connectors() {
+		if r, keeps := c.(rail.Recorder); keeps {
+			if err := s.readRecord(ctx, c, r, hasher); err != nil {
+				return false, err
+			}
 		}
 	}
-	for _, r := range d.records {
-		if err := d.readRecord(ctx, r, hasher); err != nil {
-			return false, err
-		}
-	}
-	return true, d.whileStopped(ctx, func(tx *db.Tx) error { return tx.Exec(writeSetting, recordsReadSetting, "yes") })
+	return true, s.whileStopped(ctx, func(tx *db.Tx) error { return tx.Exec(writeSetting, recordsReadSetting, "yes") })
 }
 
 // whileStopped changes the store unless the rails were resumed meanwhile.
-func (d *Dispatcher) whileStopped(ctx context.Context, do func(tx *db.Tx) error) error {
-	_, err := db.Write(ctx, d.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+func (s *Sending) whileStopped(ctx context.Context, do func(tx *db.Tx) error) error {
+	_, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		stopped, err := tx.Row(tx.ForShare(readSetting), stoppedSetting).Scan(new(string))
 		if err == nil && stopped {
 			err = do(tx)
@@ -162,13 +162,13 @@ func (d *Dispatcher) whileStopped(ctx context.Context, do func(tx *db.Tx) error)
 }
 
 // readRecord stores what a record has and the store does not know.
-func (d *Dispatcher) readRecord(ctx context.Context, r *record, hasher externalHasher) error {
+func (s *Sending) readRecord(ctx context.Context, c rail.Connector, r rail.Recorder, hasher externalHasher) error {
 	unknown := map[string]*UnknownPayment{} // by end-to-end id
 	var some []rail.Recorded
 	flush := func() error {
-		known, err := d.knownPayouts(ctx, some)
+		known, err := s.knownPayouts(ctx, some)
 		for _, p := range some {
-			u := d.unknown(r, p, hasher)
+			u := s.unknown(c, p, hasher)
 			if earlier := unknown[p.EndToEndID]; earlier != nil { // of several submissions: the highest, with the time of the first
 				u.submission, u.SentAt = max(u.submission, earlier.submission), min(u.SentAt, earlier.SentAt)
 			}
@@ -180,7 +180,7 @@ func (d *Dispatcher) readRecord(ctx context.Context, r *record, hasher externalH
 		return err
 	}
 	err := r.Recorded(ctx, 0, func(p rail.Recorded) error {
-		if some = append(some, p); len(some) < dispatchBatch {
+		if some = append(some, p); len(some) < SendingBatch {
 			return nil
 		}
 		return flush()
@@ -196,8 +196,8 @@ func (d *Dispatcher) readRecord(ctx context.Context, r *record, hasher externalH
 		rows = append(rows, []any{u.endToEndID, u.PayoutID, u.attempt, u.submission, u.Connector, u.Rail, u.AccountID, u.Amount, u.Currency, u.externalHash, u.SentAt})
 	}
 	slices.SortFunc(rows, func(a, b []any) int { return cmp.Compare(a[0].(string), b[0].(string)) })
-	for some := range slices.Chunk(rows, dispatchBatch) {
-		err := d.whileStopped(ctx, func(tx *db.Tx) error {
+	for some := range slices.Chunk(rows, SendingBatch) {
+		err := s.whileStopped(ctx, func(tx *db.Tx) error {
 			for _, row := range some {
 				if err := tx.Exec(`INSERT INTO unknown_payment (end_to_end_id, payout_id, attempt, submission, connector, rail, account_id, amount, currency, external_hash,
 					sent_at, acknowledged_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0) ON CONFLICT (end_to_end_id) DO NOTHING`, row...); err != nil {
@@ -211,21 +211,21 @@ func (d *Dispatcher) readRecord(ctx context.Context, r *record, hasher externalH
 		}
 	}
 	if len(rows) > 0 {
-		d.log.Error("a rail has sent payments that the restored store does not know: see 'bursar admin rails status'", "connector", r.connector.Name(), "payments", len(rows))
+		s.log.Error("a rail has sent payments that the restored store does not know: see 'bursar admin rails status'", "connector", c.Name(), "payments", len(rows))
 	}
 	return nil
 }
 
 // unknown returns a payment of a record as it is stored.
-func (d *Dispatcher) unknown(r *record, p rail.Recorded, hasher externalHasher) UnknownPayment {
-	u := UnknownPayment{Connector: r.connector.Name(), Rail: p.Rail, AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency, SentAt: p.At,
+func (s *Sending) unknown(c rail.Connector, p rail.Recorded, hasher externalHasher) UnknownPayment {
+	u := UnknownPayment{Connector: c.Name(), Rail: p.Rail, AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency, SentAt: p.At,
 		endToEndID: p.EndToEndID, attempt: 1, submission: int64(p.Submission)}
 	u.PayoutID = p.EndToEndID
 	if id, attempt, ok := payoutOf(p.EndToEndID); ok {
 		u.PayoutID, u.attempt = id, attempt
 	}
-	for _, one := range d.rails.All() {
-		if one.Connector == r.connector && one.Currency == p.Currency {
+	for _, one := range s.rails.All() {
+		if one.Connector == c && one.Currency == p.Currency {
 			u.Rail = cmp.Or(u.Rail, one.Name)
 		}
 	}
@@ -236,7 +236,7 @@ func (d *Dispatcher) unknown(r *record, p rail.Recorded, hasher externalHasher) 
 }
 
 // knownPayouts returns which of the payouts of some payments are in the store.
-func (d *Dispatcher) knownPayouts(ctx context.Context, some []rail.Recorded) (known map[string]bool, err error) {
+func (s *Sending) knownPayouts(ctx context.Context, some []rail.Recorded) (known map[string]bool, err error) {
 	known = map[string]bool{}
 	var ids []any
 	for _, p := range some {
@@ -247,7 +247,7 @@ func (d *Dispatcher) knownPayouts(ctx context.Context, some []rail.Recorded) (kn
 	if len(ids) == 0 {
 		return known, nil
 	}
-	err = d.db.Read(ctx, func(q db.Q) error {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		sql := db.NewStatement(`SELECT id FROM payout WHERE id`)
 		sql.AddList(` IN (`, ids)
 		return q.EachOf(sql, func(r db.Rows) error {
@@ -258,12 +258,12 @@ func (d *Dispatcher) knownPayouts(ctx context.Context, some []rail.Recorded) (kn
 	return known, err
 }
 
-// unread reports whether a connector may have sent payments that the stopped store does not know yet.
-func (d *Dispatcher) unread(ctx context.Context, from rail.Connector) (unread bool, err error) {
-	if !slices.ContainsFunc(d.records, func(r *record) bool { return r.connector == from }) {
+// Unread reports whether a connector may have sent payments that the stopped store does not know yet.
+func (s *Sending) Unread(ctx context.Context, from rail.Connector) (unread bool, err error) {
+	if _, keeps := from.(rail.Recorder); !keeps {
 		return false, nil
 	}
-	err = d.db.Read(ctx, func(q db.Q) error {
+	err = s.db.Read(ctx, func(q db.Q) error {
 		read, err := q.Row(readSetting, recordsReadSetting).Scan(new(string))
 		if err == nil && read {
 			unread, err = q.Row(`SELECT end_to_end_id FROM unknown_payment WHERE acknowledged_at = 0 LIMIT 1`).Scan(new(string))

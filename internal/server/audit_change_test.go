@@ -347,7 +347,7 @@ const (
 	makes  = "it makes something, which its row describes: there was nothing before"
 	counts = "it ends an import, whose lines have told what they changed"
 	reads  = "it changes nothing"
-	// The tests of internal/payout make banks that do this.
+	// The tests of internal/payout/dispatch make banks that do this.
 	held     = "only a limit or rule that became stricter causes it"
 	fromRail = "only a bank that is silent or contradicts us causes it"
 	secret   = "it is about a secret, of which the log tells nothing, or about a session; its action says all there is"

@@ -16,7 +16,7 @@ import (
 	"bursar/internal/db/engine"
 	"bursar/internal/identity"
 	"bursar/internal/ledger"
-	"bursar/internal/payout"
+	"bursar/internal/payout/dispatch"
 )
 
 // metrics counts requests by route, never by path, because paths contain ids.
@@ -33,7 +33,7 @@ type routeMetrics struct {
 	duration  prometheus.Observer
 }
 
-func newMetrics(signer *auditlog.Signer, failures *identity.Failures, books *ledger.Check, dispatcher *payout.Dispatcher, lists *engine.Lists) *metrics {
+func newMetrics(signer *auditlog.Signer, failures *identity.Failures, books *ledger.Check, dispatcher *dispatch.Dispatcher, lists *engine.Lists) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{

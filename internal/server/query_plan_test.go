@@ -132,7 +132,7 @@ func unsent(f fragment, engine string) bool {
 		f.file == "db/migrate.go" || f.file == "db/engine/migrate.go" || f.file == "db/postgres/postgres.go" || // while the store is opened
 		f.file == "db/dialect.go" && (engine == "sqlite" || !strings.HasPrefix(f.parts[0], " FOR ")) || // FOR SHARE, and how to read the schema
 		strings.HasPrefix(f.file, "backup/") || strings.HasSuffix(f.file, "/bulk.go") || // an operator runs it
-		strings.HasPrefix(f.parts[0], "UPDATE payout_attempt SET ask_at = ") || f.file == "payout/dispatch.go" && f.parts[0] == " WHERE node = " || // when a rail is slow
+		strings.HasPrefix(f.parts[0], "UPDATE payout_attempt SET ask_at = ") || f.file == "payout/sending.go" && f.parts[0] == " WHERE node = " || // when a rail is slow
 		f.parts[0] == "DELETE FROM payout WHERE id = $1" || // when two payouts compete for the last money of an account
 		strings.HasPrefix(f.parts[0], "DELETE FROM setting WHERE name >= $1") || f.parts[0] == " AND a.claimed_at >= " || // when the folder of a bank was replaced
 		strings.HasPrefix(f.parts[0], "UPDATE outgoing_mail SET due_at") || // when a mail server is slow

@@ -30,6 +30,7 @@ import (
 	"bursar/internal/operator"
 	"bursar/internal/organization"
 	"bursar/internal/payout"
+	"bursar/internal/payout/dispatch"
 	"bursar/internal/rail/simulator"
 	"bursar/internal/reference"
 	"bursar/internal/signin"
@@ -55,7 +56,7 @@ type Server struct {
 	audit         *auditlog.Service
 	ledger        *ledger.Service
 	payouts       *payout.Service
-	dispatcher    *payout.Dispatcher
+	dispatcher    *dispatch.Dispatcher
 	sandbox       *payout.Sandbox
 	books         *ledger.Check
 	retention     *auditlog.Retention
@@ -125,7 +126,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	}
 	payees := directory.New(d, v, authority, cursors, approvals)
 	rules := payout.NewRules(d, v, authority, cursors, approvals, rails, payout.Screening{Command: c.ScreeningCommand, URL: c.ScreeningURL})
-	dispatcher := payout.NewDispatcher(d, v, rails, rules, log.Logger)
+	dispatcher := dispatch.New(d, v, rails, rules, log.Logger)
 	payouts := payout.New(d, v, authority, cursors, approvals, payees, rails, rules, dispatcher.Wake)
 	s := &Server{
 		db:    d,
@@ -152,7 +153,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		ledger:        ledger.New(d, v, authority, cursors, approvals, ledger.Config{LiveAllowed: rails.HasLive(), Currencies: currencies(rails), Guard: rules.GuardTransfer}),
 		payouts:       payouts,
 		dispatcher:    dispatcher,
-		sandbox:       payout.NewSandbox(payouts, dispatcher, simulator.New(d)),
+		sandbox:       payout.NewSandbox(payouts, simulator.New(d), dispatcher.Receive),
 		retention:     auditlog.NewRetention(d, c.AuditRetentionMinDays),
 		reference:     reference.New(openapi.JSON),
 		contractJSON:  sync.OnceValues(openapi.JSON),
@@ -221,7 +222,7 @@ func (s *Server) Drain() {
 func (s *Server) AuditSigner() *auditlog.Signer { return s.audit.Signer() }
 
 // Dispatcher returns the dispatcher that hands payouts to their rails.
-func (s *Server) Dispatcher() *payout.Dispatcher { return s.dispatcher }
+func (s *Server) Dispatcher() *dispatch.Dispatcher { return s.dispatcher }
 
 // ShowBackup makes metrics and console show the state of the store's backup.
 func (s *Server) ShowBackup(status func() continuous.Status) {

@@ -1,12 +1,14 @@
 package servertest
 
 import (
+	"context"
 	"testing"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
+	"bursar/internal/rail"
 )
 
 // RunPayouts hands payouts to rails and processes the rails' notices until nothing is left to do, as
@@ -106,4 +108,17 @@ func (x *Tenant) pending(number, attention string) string {
 		x.t.Fatalf("reserve: %v", err)
 	}
 	return id
+}
+
+// Simulate stores how services are in the sandbox of a workspace, and lets everybody know.
+func Simulate(d *db.DB, workspaceID string, status rail.Status, services ...string) error {
+	_, err := db.Write(context.Background(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		for _, service := range services {
+			if err := rail.SetSimulated(tx, workspaceID, service, status, "a test"); err != nil {
+				return struct{}{}, audit.Event{}, err
+			}
+		}
+		return struct{}{}, audit.Event{Action: audit.SimulatedServiceChanged, WorkspaceID: workspaceID, Description: "A test drives services"}, nil
+	})
+	return err
 }
