@@ -116,6 +116,20 @@ func TestWhatLeavesAPayeeWhoTheyAreAppliesAtOnce(t *testing.T) {
 	})
 }
 
+// Names without any letter or digit have nothing in common.
+func TestANameOfPunctuationIsNotTheSameAsAnother(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for _, c := range [][2]string{{"Ana", "..."}, {"!!!", "???"}, {"...", "\u2026"}, {"- -", "Ana"}} {
+			x, _, entry := payee(t, n, body{"name": c[0]})
+			for _, fields := range []body{{"name": c[1]}, {"label": c[1]}} {
+				if got := change(x.Owner, entry, fields).OK(); got.Text("approval_id") == "" {
+					t.Errorf("%s is renamed at once: %s", c[0], got.Body)
+				}
+			}
+		}
+	})
+}
+
 func TestAStoppedPayeeIsActivatedByTwo(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, second, entry := payee(t, n, body{"name": "Ada"})
@@ -138,6 +152,87 @@ func TestAStoppedPayeeIsActivatedByTwo(t *testing.T) {
 		second.Approve(shown(member, entry).PendingChange.ApprovalID).OK()
 		if now := shown(member, entry); now.Status != "active" {
 			t.Errorf("after the approval the entry is %+v", now)
+		}
+	})
+}
+
+// A change that needs no approval ends the one that waits for the same values, so that nobody overwrites it later by approving the old one.
+func TestAChangeThatAppliesAtOnceEndsTheOneThatWaits(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		item := func(x *servertest.Tenant, fields body) func() {
+			return func() {
+				x.Owner.Post("/v1/directory/batch", body{"workspace_id": x.WorkspaceID, "items": []body{fields}}).OK()
+			}
+		}
+		for name, c := range map[string]struct {
+			waits body
+			act   func(x *servertest.Tenant, second *servertest.Client, entry string) []func()
+			ends  bool
+		}{
+			"another spelling and back": {body{"name": "Eve", "external_id": "EVE"}, func(x *servertest.Tenant, _ *servertest.Client, entry string) []func() {
+				return []func(){func() { change(x.Owner, entry, body{"name": "ADA"}).OK() }, func() { change(x.Owner, entry, body{"name": "Ada"}).OK() }}
+			}, true},
+			"another spelling in a batch": {body{"name": "Eve", "external_id": "EVE"}, func(x *servertest.Tenant, _ *servertest.Client, entry string) []func() {
+				return []func(){item(x, body{"id": entry, "name": "A-d-a"}), item(x, body{"id": entry, "name": "Ada"})}
+			}, true},
+			"without an account": {body{"external_id": "EVE"}, func(x *servertest.Tenant, _ *servertest.Client, entry string) []func() {
+				return []func(){
+					func() {
+						for _, m := range x.Owner.Get(methods(entry)).OK().Column("id") {
+							x.Owner.Delete(methods(entry) + "/" + m).OK()
+						}
+					},
+					func() { change(x.Owner, entry, body{"external_id": "NEW"}).OK() }, func() { change(x.Owner, entry, body{"external_id": ""}).OK() },
+				}
+			}, true},
+			"one person alone": {body{"name": "Eve", "external_id": "EVE"}, func(x *servertest.Tenant, second *servertest.Client, entry string) []func() {
+				return []func(){
+					func() { x.Owner.Delete(x.Path("/members/" + second.UserID)).OK() },
+					func() { n.Clock.Advance(73 * time.Hour); again(t, x.Owner) },
+					func() { change(x.Owner, entry, body{"name": "Bob"}).OK() }, func() { change(x.Owner, entry, body{"name": "Ada"}).OK() },
+				}
+			}, true},
+			"other values": {body{"name": "Eve", "external_id": "EVE"}, func(x *servertest.Tenant, _ *servertest.Client, entry string) []func() {
+				return []func(){func() {
+					change(x.Owner, entry, body{"fields": body{"note": "x", "phone": "+63 917 123 4567"}, "status": "inactive"}).OK()
+				}}
+			}, false},
+			"deactivated again": {body{"status": "active"}, func(x *servertest.Tenant, _ *servertest.Client, entry string) []func() {
+				return []func(){func() { change(x.Owner, entry, body{"status": "inactive"}).OK() }}
+			}, true},
+			"deactivated again in a batch": {body{"status": "active"}, func(x *servertest.Tenant, _ *servertest.Client, entry string) []func() {
+				return []func(){item(x, body{"id": entry, "status": "inactive"})}
+			}, true},
+			"deactivated again in bulk": {body{"status": "active"}, func(x *servertest.Tenant, _ *servertest.Client, entry string) []func() {
+				return []func(){func() {
+					x.Owner.Post("/v1/directory/bulk", body{"workspace_id": x.WorkspaceID, "action": "deactivate", "ids": []string{entry}}).OK()
+				}}
+			}, true},
+		} {
+			t.Run(name, func(t *testing.T) {
+				x, second, entry := payee(t, n, body{"name": "Ada"})
+				if c.waits["status"] != nil {
+					change(x.Owner, entry, body{"status": "inactive"}).OK()
+				}
+				id := change(x.Owner, entry, c.waits).OK().Text("approval_id")
+				for _, act := range c.act(x, second, entry) {
+					act()
+				}
+				if state := x.Owner.Get("/v1/approvals/" + id).OK().Text("state"); state == "void" != c.ends {
+					t.Errorf("the approval is %s", state)
+				}
+				if now := shown(x.Owner, entry); (now.PendingChange == nil) != c.ends || now.Label != "Ada" {
+					t.Errorf("the entry is %+v", now)
+				}
+				if !c.ends {
+					return
+				}
+				newEntry(x, body{"name": "New", "external_id": "EVE"}) // which nothing waits for any more
+				rows := fmt.Sprint(x.Audit("&action=directory.entry.updated&resource_id=" + entry))
+				if !strings.Contains(rows, "before:pending field:approval") && !strings.Contains(rows, "after:void") {
+					t.Errorf("the log does not say what ended: %s", rows)
+				}
+			})
 		}
 	})
 }

@@ -303,6 +303,15 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if len(added) > 0 {
 		changes = append(changes, "receiving_methods")
 	}
+	if len(changes) == 0 && row.Status != nil && *row.Status == api.StatusInactive {
+		waiting, err := pendingIdentity(a.tx.Q, id)
+		if err != nil {
+			return result{}, err
+		}
+		if waiting.change.activates() {
+			changes = append(changes, "status")
+		}
+	}
 	if len(changes) == 0 {
 		return result{action: rowUnchanged, id: id}, nil
 	}
@@ -317,23 +326,27 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if err != nil || a.dry {
 		return done, err
 	}
-	after, held, noted, err := a.service.splitIdentity(a.tx, before, after)
+	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, id, false); err != nil {
+		return result{}, err
+	}
+	after, held, noted, err := a.service.splitIdentity(a.tx, a.by, before, after, row.Status)
 	if err != nil {
 		return result{}, err
 	}
 	changed := !after.same(before)
 	event := after.event(audit.EntryUpdated, "Updated")
-	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, id, false); err != nil {
-		return result{}, err
-	}
 	if changed {
-		event.Changes = append(before.changesTo(after), noted...)
+		event.Changes = before.changesTo(after)
 		if err := update(a.tx, before, after); err != nil {
 			return result{}, err
 		}
 		delete(a.external, before.ExternalID)
 		a.name(after)
 		a.matched(id, before.Fields, after.Fields)
+	}
+	event.Changes = append(event.Changes, noted...)
+	if slices.ContainsFunc(noted, func(c api.AuditChange) bool { return c.Field == "approval_id" }) { // what waited has ended
+		a.freeWaiting(id)
 	}
 	if change.Tags != nil {
 		gone, added, err := replaceTags(a.tx, a.tags, after, change.Tags, a.held)
@@ -347,6 +360,7 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 		}
 		changed = changed || retagged
 	}
+	changed = changed || len(noted) > 0
 	if !held.isEmpty() {
 		requested, err := a.hold(after, held, &done)
 		if err != nil {
@@ -371,11 +385,16 @@ func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, 
 		return nil, err
 	}
 	done.approvalID = held.shownID
-	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == e.ID })
+	a.freeWaiting(e.ID)
 	if external := c.After.ExternalID; external != c.Before.ExternalID && external != "" && a.waiting != nil {
 		a.waiting[external] = e.ID
 	}
 	return requested, nil
+}
+
+// freeWaiting records that an entry no longer waits to have an external id.
+func (a *applier) freeWaiting(entryID string) {
+	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == entryID })
 }
 
 func (a *applier) read(at entryRef) (entry, error) {

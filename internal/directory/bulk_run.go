@@ -118,10 +118,8 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 
 func (a *applier) bulkStatus(before entry, status string) (changed bool, err error) {
 	after := before
-	if after.Status = status; after.Status == before.Status {
-		return false, nil
-	}
-	after, held, noted, err := a.service.splitIdentity(a.tx, before, after)
+	after.Status = status
+	after, held, noted, err := a.service.splitIdentity(a.tx, a.by, before, after, &status)
 	if err != nil {
 		return false, err
 	}
@@ -134,8 +132,12 @@ func (a *applier) bulkStatus(before entry, status string) (changed bool, err err
 		}
 		return false, err
 	}
-	event.Changes = append(before.changesTo(after), noted...)
-	a.events = append(a.events, event)
+	if event.Changes = append(before.changesTo(after), noted...); len(event.Changes) > 0 {
+		a.events = append(a.events, event)
+	}
+	if after.Status == before.Status {
+		return false, nil
+	}
 	return true, update(a.tx, before, after)
 }
 

@@ -220,3 +220,19 @@ func (s *Service) endIdentity(tx *db.Tx, by db.Caller, e entry, why string) erro
 	}
 	return dropIdentity(tx, e.ID, "")
 }
+
+// endOutdated ends the change that waits for an entry, if a change that applies immediately contradicts it. It returns the changes for the
+// audit log.
+func (s *Service) endOutdated(tx *db.Tx, by db.Caller, before, now entry, status *string) (noted audit.Changes, err error) {
+	stops := status != nil && *status == api.StatusInactive
+	if !stops && identityOf(before, labelFields()).equal(identityOf(now, labelFields())) {
+		return nil, nil
+	}
+	held, err := pendingIdentity(tx.Q, before.ID)
+	if err != nil || held.approvalID == "" || held.change.appliesTo(now) && !(stops && held.change.activates()) {
+		return nil, err
+	}
+	noted.Add("approval", api.ApprovalPending, api.ApprovalVoid)
+	noted.Add("approval_id", nil, held.shownID)
+	return noted, s.endIdentity(tx, by, before, "the entry was changed")
+}

@@ -96,6 +96,15 @@ func (c identityChange) of(e entry) entry {
 	return e
 }
 
+// appliesTo reports whether an entry still has the values that the change replaces. A payee that was deactivated meanwhile stays inactive.
+func (c identityChange) appliesTo(e entry) bool {
+	now := identityOf(e, c.fieldKeys())
+	if !c.activates() {
+		now.Status = c.Before.Status
+	}
+	return now.equal(c.Before) && c.of(e).Label == c.After.Label
+}
+
 // changes returns the changes for the audit log, under a prefix.
 func (c identityChange) changes(prefix string) audit.Changes {
 	var all, renamed audit.Changes
@@ -115,7 +124,11 @@ func (c identityChange) changes(prefix string) audit.Changes {
 }
 
 // sameName reports whether two names differ only in case, accents, punctuation and spacing. Vowel signs of other scripts are not accents.
-func sameName(a, b string) bool { return a == b || normalName(a) == normalName(b) }
+// Names of nothing else have no such form, so any change of one counts.
+func sameName(a, b string) bool {
+	normal := normalName(a)
+	return a == b || normal != "" && normal == normalName(b)
+}
 
 func normalName(name string) string {
 	return cases.Fold().String(strings.Map(func(r rune) rune {
@@ -178,12 +191,26 @@ func sameField(a, b api.Fields, key string) bool {
 
 // splitIdentity decides which parts of a change of an entry apply immediately. In a workspace that demands a second person, a change of the
 // identity of an entry with a payable method is held. So is the activation of an entry with any method. It returns the entry with the rest
-// of the change, and the held part, which is empty if everything applies immediately. It also returns a note for the audit log that one
-// person sufficed. Every change of an identity passes through it, or through splitMerge if a merge makes it.
+// of the change, and the held part, which is empty if everything applies immediately. It also returns notes for the audit log: that one
+// person sufficed, and which approval has ended. Every change of an identity passes through it, or through splitMerge if a merge makes it.
+//
+// A change that applies immediately ends the one that waits for the same values. Otherwise its approval could overwrite the newer values.
+// status is the one that the caller sends, if any: deactivating an entry that is inactive ends its waiting activation.
 //
 // The entry is locked and the vault is ready for its workspace. A caller that gets a held part creates an approval of it and stores it with
 // holdIdentity, as requestIdentity does.
-func (s *Service) splitIdentity(tx *db.Tx, before, after entry) (now entry, held identityChange, noted audit.Changes, err error) {
+func (s *Service) splitIdentity(tx *db.Tx, by db.Caller, before, after entry, status *string) (now entry, held identityChange, noted audit.Changes, err error) {
+	now, held, noted, err = s.splitGuarded(tx, before, after)
+	if err == nil && held.isEmpty() {
+		var ended audit.Changes
+		ended, err = s.endOutdated(tx, by, before, now, status)
+		noted = append(noted, ended...)
+	}
+	return now, held, noted, err
+}
+
+// splitGuarded is splitIdentity without what it ends.
+func (s *Service) splitGuarded(tx *db.Tx, before, after entry) (now entry, held identityChange, noted audit.Changes, err error) {
 	now, c := divide(before, after)
 	if c.isEmpty() {
 		return after, identityChange{}, nil, nil
@@ -268,12 +295,8 @@ func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 	if err != nil {
 		return e, err
 	}
-	now := identityOf(e, c.fieldKeys())
-	if !c.activates() {
-		now.Status = c.Before.Status // a payee that was deactivated meanwhile stays inactive
-	}
 	after = c.of(e)
-	if waiting.approvalID != approvalID || !now.equal(c.Before) || after.Label != c.After.Label {
+	if waiting.approvalID != approvalID || !c.appliesTo(e) {
 		return e, changed("the payee has changed")
 	}
 	all, err := s.allMethods(tx.Q, e)

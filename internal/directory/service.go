@@ -313,14 +313,14 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		after, change, noted, err := s.splitIdentity(tx, before, after)
+		after, change, noted, err := s.splitIdentity(tx, by, before, after, in.Status)
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
 		changed := !after.same(before)
 		event := after.event(audit.EntryUpdated, "Updated")
 		if changed {
-			event.Changes = append(before.changesTo(after), noted...)
+			event.Changes = before.changesTo(after)
 			if after.ExternalID != before.ExternalID {
 				err = notHeld(tx.Q, after.workspace, after.ExternalID, after.ID)
 			}
@@ -331,6 +331,8 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 				return api.Created{}, audit.Event{}, err
 			}
 		}
+		event.Changes = append(event.Changes, noted...)
+		changed = changed || len(noted) > 0
 		answer := api.Created{ID: in.ID}
 		if !change.isEmpty() {
 			held, requested, err := s.requestIdentity(tx, by, after, change, nil)
