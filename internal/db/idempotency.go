@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
@@ -55,12 +56,26 @@ func (d *DB) SetAnswerSecrets(secrets AnswerSecrets) { d.answers = secrets }
 type Replay struct {
 	Status int
 	Body   []byte
+	full   []byte // the answer with what Body masks, nil if it masks nothing
 }
 
 func (*Replay) Error() string { return "answered before" }
 
+// Unmask replaces a masked answer by the full one, for a caller who may see it now.
+func (r *Replay) Unmask() {
+	if r.full != nil {
+		r.Body = r.full
+	}
+}
+
+// fullAnswer separates a masked answer from the full one, in a stored answer. JSON has no such byte.
+const fullAnswer = "\x00"
+
+// WithFull returns a masked answer together with the full one, to be stored.
+func WithFull(masked, full []byte) []byte { return slices.Concat(masked, []byte(fullAnswer), full) }
+
 // NewIdempotencyKey binds a caller's key to one request. encode returns the bytes of the
-// answer, which are stored and sent.
+// answer, which are stored: see WithFull for an answer that not every caller may see.
 func (d *DB) NewIdempotencyKey(ctx context.Context, caller, key string, request []byte, encode func(out any) (int, []byte, error)) (*IdempotencyKey, error) {
 	whole := hex.EncodeToString(digest("id", caller, key))
 	k := &IdempotencyKey{
@@ -151,7 +166,12 @@ func (k *IdempotencyKey) Lookup(q Q, now int64) error {
 	if subtle.ConstantTimeCompare(body[:storedDigits], []byte(k.fingerprint)) != 1 {
 		return fault.New(fault.IdempotencyConflict, "this idempotency key was used for a different request")
 	}
-	return &Replay{Status: int(status), Body: body[storedDigits:]}
+	replay := &Replay{Status: int(status)}
+	var masked bool
+	if replay.Body, replay.full, masked = bytes.Cut(body[storedDigits:], []byte(fullAnswer)); !masked {
+		replay.full = nil
+	}
+	return replay
 }
 
 // Answered looks for a stored answer, as Lookup does.

@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"bursar/api"
@@ -32,6 +33,26 @@ func maskedFor(held access.Set, m api.ReceivingMethod) api.ReceivingMethod {
 		m.AccountID = audit.Mask(m.AccountID)
 	}
 	return m
+}
+
+// methodAnswer is the response to a change of a method, which is masked in a stored answer.
+type methodAnswer struct{ api.ReceivingMethod }
+
+// Masked returns the response for callers who see no account number.
+func (a methodAnswer) Masked() any { return maskedFor(access.SetOf(), a.ReceivingMethod) }
+
+// changeMethod is db.Write for changes whose response is a method. Callers who may read methods get all of a stored answer.
+func (s *Service) changeMethod(ctx context.Context, by db.Caller, held access.Set,
+	fn func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error)) (api.ReceivingMethod, error) {
+	answer, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (methodAnswer, audit.Event, error) {
+		m, event, err := fn(tx)
+		return methodAnswer{maskedFor(held, m)}, event, err
+	})
+	var replay *db.Replay
+	if errors.As(err, &replay) && held.Has(access.ReceivingRead) {
+		replay.Unmask()
+	}
+	return answer.ReceivingMethod, err
 }
 
 // lockForMethods locks the entry whose methods are about to change: two transactions must not decide concurrently which method is the
@@ -100,13 +121,12 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 	if err != nil {
 		return api.ReceivingMethod{}, err
 	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
+	return s.changeMethod(ctx, by, held, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
 		e, methods, err := s.lockForMethods(tx, at)
 		if err != nil {
 			return api.ReceivingMethod{}, audit.Event{}, err
 		}
-		m, event, err := s.addMethod(tx, by, e, live(methods), in.ReceivingMethodCreate)
-		return maskedFor(held, m), event, err
+		return s.addMethod(tx, by, e, live(methods), in.ReceivingMethodCreate)
 	})
 }
 
@@ -134,10 +154,7 @@ func (s *Service) UpdateMethod(ctx context.Context, by db.Caller, in UpdateMetho
 		return api.ReceivingMethod{}, err
 	}
 	in.Unseen = in.Unseen || !held.Has(access.ReceivingRead)
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) {
-		m, event, err := s.updateMethod(tx, by, at, in)
-		return maskedFor(held, m), event, err
-	})
+	return s.changeMethod(ctx, by, held, func(tx *db.Tx) (api.ReceivingMethod, audit.Event, error) { return s.updateMethod(tx, by, at, in) })
 }
 
 func (s *Service) updateMethod(tx *db.Tx, by db.Caller, at entryRef, in UpdateMethodInput) (api.ReceivingMethod, audit.Event, error) {

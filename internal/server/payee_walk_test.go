@@ -204,3 +204,47 @@ func TestNoWriteAnswersAnAccountNumberToWhoMayNotReadThem(t *testing.T) {
 		}
 	})
 }
+
+// A caller who has lost the permission to read accounts gets no number by sending an earlier request again, even one that is refused now.
+// With the permission the answer is the same as before.
+func TestAStoredAnswerTellsAnAccountNumberOnlyToWhoMayReadItNow(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Define("writer", "ws.read", "ws.directory.read", "ws.receiving.write")
+		x.Define("reader", "ws.receiving.read")
+		one := x.Member("writer")
+		grant := func() { x.Owner.Post(x.Path("/roles"), body{"user_id": one.UserID, "role": "reader"}).OK() }
+		grant()
+		path := "/v1/directory/" + x.Entry("Ada") + "/receiving-methods"
+		method := one.Post(path, servertest.Account("0917556677")).OK().Text("id")
+		requests := map[string]func() *servertest.Answer{
+			"an added method":   func() *servertest.Answer { return once(one, "add", "POST", path, servertest.Account("5566778899")) },
+			"a method":          func() *servertest.Answer { return once(one, "read", "PATCH", path+"/"+method, body{"is_default": true}) },
+			"a changed account": func() *servertest.Answer { return once(one, "change", "PATCH", path+"/"+method, body{"provider": "wallet"}) },
+		}
+		first := map[string]*servertest.Answer{}
+		for what, send := range requests {
+			if first[what] = send().OK(); !strings.Contains(string(first[what].Body), "5566") {
+				t.Errorf("%s answers %s", what, first[what].Body)
+			}
+			replayed(t, first[what], send())
+		}
+		masked := func(when string) {
+			t.Helper()
+			for what, send := range requests {
+				again := send()
+				if again.Header.Get("Idempotent-Replayed") != "true" || again.Text("id") != first[what].Text("id") || strings.Contains(string(again.Body), "5566") {
+					t.Errorf("%s, %s answers %d %s", when, what, again.Status, again.Body)
+				}
+			}
+		}
+		x.Owner.Delete(x.Path("/roles/" + one.UserID + "/reader")).OK()
+		masked("without the permission to read")
+		grant()
+		for what, send := range requests {
+			replayed(t, first[what], send())
+		}
+		x.Owner.Delete(x.Path("/members/" + one.UserID)).OK()
+		masked("outside of the workspace")
+	})
+}

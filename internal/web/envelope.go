@@ -60,6 +60,10 @@ type Outcome interface {
 	Kept() (any, *fault.Fault)
 }
 
+// Maskable is an answer with account numbers. A retry with the same idempotency key gets it masked, because the caller may have lost the
+// permission to see them, unless the method checks that and calls db.Replay.Unmask.
+type Maskable interface{ Masked() any }
+
 // appendAnswer appends the envelope of a success.
 func appendAnswer(dst []byte, out any) ([]byte, error) {
 	if list, ok := out.(listing); ok {

@@ -170,6 +170,11 @@ func (s *Endpoints) bindKey(x *Exchange, action audit.Action, key string, body [
 		}
 		out, status := unwrap(out)
 		answer, err := appendAnswer(nil, out)
+		if m, ok := out.(Maskable); ok && err == nil {
+			var masked []byte
+			masked, err = appendAnswer(nil, m.Masked())
+			answer = db.WithFull(masked, answer)
+		}
 		return status, answer, err
 	})
 }
