@@ -23,8 +23,26 @@ func FindCompromise(q db.Q, ownerID string, keys []string) (Compromise, error) {
 
 // VoidedGrant is a pending invitation that ended, or a role of one.
 type VoidedGrant struct {
-	MemberID string
-	Role     string // "" for the invitation
+	WorkspaceID string
+	MemberID    string
+	Role        string // "" for the invitation
+}
+
+func voidedGrant(r db.Rows) VoidedGrant { return VoidedGrant{r.Text(0), r.Text(1), r.Text(2)} }
+
+// VoidInvitationsBy ends the pending invitations that an account has made, and the roles that it has added to other pending invitations. The
+// caller has locked the account, so that it makes no more.
+func VoidInvitationsBy(tx *db.Tx, accountID string) ([]VoidedGrant, error) {
+	invitations, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM workspace_member WHERE accepted = FALSE AND given_by = $1
+		RETURNING workspace_id, member_id, ''`, accountID)
+	if err != nil {
+		return nil, err
+	}
+	roles, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM member_role WHERE given_by = $1 AND EXISTS (SELECT 1 FROM workspace_member m
+			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id AND m.accepted = FALSE)
+		RETURNING workspace_id, (SELECT m.member_id FROM workspace_member m
+			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id), role`, accountID)
+	return append(invitations, roles...), err
 }
 
 // VoidInvitations ends the pending invitations to a workspace that were given with API keys, and the roles that were added with them to
@@ -32,17 +50,17 @@ type VoidedGrant struct {
 // roles. The caller has locked the members of the workspace.
 func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised bool) (voided []VoidedGrant, err error) {
 	add := func(r db.Rows) error {
-		voided = append(voided, VoidedGrant{MemberID: r.Text(0), Role: r.Text(1)})
+		voided = append(voided, voidedGrant(r))
 		return nil
 	}
 	for piece := range db.Pieces(keys) {
 		invitations := db.NewStatement(`DELETE FROM workspace_member WHERE accepted = FALSE AND workspace_id = `, workspaceID)
 		if compromised {
 			invitations.Add(` AND origin_id IN (SELECT id FROM access_origin WHERE key_id IN (`, db.Args(piece)...)
-			invitations.Add(`)) RETURNING member_id, ''`)
+			invitations.Add(`)) RETURNING workspace_id, member_id, ''`)
 		} else {
 			invitations.Add(` AND given_key_id IN (`, db.Args(piece)...)
-			invitations.Add(`) RETURNING member_id, ''`)
+			invitations.Add(`) RETURNING workspace_id, member_id, ''`)
 		}
 		if err := tx.EachOf(invitations, add); err != nil {
 			return nil, err
@@ -53,7 +71,7 @@ func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised b
 		roles := db.NewStatement(`DELETE FROM member_role WHERE workspace_id = `, workspaceID)
 		roles.Add(` AND given_key_id IN (`, db.Args(piece)...)
 		roles.Add(`) AND account_id IN (SELECT account_id FROM workspace_member WHERE accepted = FALSE AND workspace_id = `, workspaceID)
-		roles.Add(`) RETURNING (SELECT m.member_id FROM workspace_member m
+		roles.Add(`) RETURNING workspace_id, (SELECT m.member_id FROM workspace_member m
 			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id), role`)
 		if err := tx.EachOf(roles, add); err != nil {
 			return nil, err

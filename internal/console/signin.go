@@ -115,12 +115,12 @@ func (v *visit) signInWrong(err error, next, email string) error {
 
 func (c *Console) signInByPassword(v *visit) error {
 	proven, err := c.SignIn.Password(v.R.Context(), v.Caller, v.field("email"), v.form.Get("password"))
+	path := ""
+	if err == nil {
+		path, err = v.admit(proven, v.form.Get("next"))
+	}
 	if err != nil {
 		return v.signInWrong(err, v.form.Get("next"), v.field("email"))
-	}
-	path, err := v.admit(proven, v.form.Get("next"))
-	if err != nil {
-		return err
 	}
 	return v.redirect(path)
 }
@@ -139,7 +139,7 @@ func (v *visit) admit(proven signin.Proven, next string) (path string, err error
 		return "/signin/code", keep(v, purposeCode, halfway{proven, inner(next)})
 	}
 	session, err := v.console.Identity.BeginWeb(v.R.Context(), v.Caller, identity.WebSignIn{
-		AccountID: proven.AccountID, Method: proven.Method, SecondFactor: proven.SecondFactor,
+		AccountID: proven.AccountID, Method: proven.Method, SecondFactor: proven.SecondFactor, Version: proven.Version,
 		Before: v.cookie(sessionCookie), Browser: v.cookie(browserCookie),
 	})
 	if err != nil {
@@ -164,7 +164,11 @@ func (c *Console) signInByCode(v *visit) error {
 		return v.redirect("/signin")
 	}
 	proven, err := c.SignIn.SecondStep(v.R.Context(), v.Caller, half.Proven, v.form.Get("code"))
-	if errors.Is(err, signin.ErrPasswordChanged) {
+	path := ""
+	if err == nil {
+		path, err = v.admit(proven, half.Next)
+	}
+	if errors.Is(err, identity.ErrCredentialsChanged) {
 		v.dropCookie(stateCookie)
 		return v.signInWrong(err, half.Next, "")
 	}
@@ -174,10 +178,6 @@ func (c *Console) signInByCode(v *visit) error {
 			return err
 		}
 		return v.showAgain(status, "signin_code", "Enter your code", p, nil)
-	}
-	path, err := v.admit(proven, half.Next)
-	if err != nil {
-		return err
 	}
 	return v.redirect(path)
 }

@@ -132,15 +132,29 @@ func setStatus(tx *db.Tx, email, status string, action audit.Action, text string
 		id, status).Scan(&after); err != nil {
 		return "", audit.Event{}, err
 	}
-	if status == statusDisabled {
-		if err := RevokeSessions(tx, id, ""); err != nil {
-			return "", audit.Event{}, err
-		}
-	}
 	org, err = access.AuditOrganization(tx.Q, org)
 	event := audit.Event{Action: action, OrganizationID: org, ResourceID: id, Description: text + name}
 	event.Changes.Add("status", before, after)
-	return id, event, err
+	if err != nil || status != statusDisabled {
+		return id, event, err
+	}
+	ended, err := endAllOf(tx, id)
+	return id, audit.All(append([]audit.Event{event}, ended...)...), err
+}
+
+// endAllOf ends what a person who is disabled has begun or was sent, so that it does not come back if they are enabled again: sessions,
+// sign-ins that are not complete, links, and invitations that they made. It returns the audit rows.
+func endAllOf(tx *db.Tx, id string) ([]audit.Event, error) {
+	if err := RaiseCredentialVersion(tx, id); err != nil {
+		return nil, err
+	}
+	if err := RevokeSessions(tx, id, ""); err != nil {
+		return nil, err
+	}
+	if err := tx.Exec(`UPDATE account_link SET used_at = $2 WHERE account_id = $1 AND used_at IS NULL`, id, tx.Now()); err != nil {
+		return nil, err
+	}
+	return EndInvitationsBy(tx, id, "the person who made it was disabled")
 }
 
 // CreateKeyFor creates an API key for the person with an email address, on an
@@ -287,7 +301,7 @@ func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, err error) {
 // belong to someone else.
 func DeleteFactors(tx *db.Tx, accountID string) error {
 	for _, statement := range []string{
-		`UPDATE account SET password_hash = NULL WHERE id = $1`,
+		`UPDATE account SET password_hash = NULL, credential_version = credential_version + 1 WHERE id = $1`,
 		`DELETE FROM passkey WHERE account_id = $1`,
 		`DELETE FROM totp WHERE account_id = $1`,
 		`DELETE FROM recovery_code WHERE account_id = $1`,

@@ -54,6 +54,7 @@ type WebSignIn struct {
 	AccountID    string
 	Method       Method
 	SecondFactor bool   // a second factor was used
+	Version      int64  // of the account's sign-in methods when they were used
 	Before       string // the secret of the browser's previous session
 	Browser      string // the id of the browser from an earlier sign-in
 }
@@ -74,6 +75,13 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 		begun.Browser = credential.New(browserPrefix)
 	}
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
+		same, err := lockVersion(tx, in.AccountID, in.Version)
+		if err == nil && !same {
+			err = ErrCredentialsChanged
+		}
+		if err != nil {
+			return token.Session{}, audit.Event{}, err
+		}
 		actor, err := findActor(tx.Q, in.AccountID, "")
 		if err != nil {
 			return token.Session{}, audit.Event{}, err

@@ -122,9 +122,14 @@ func (n *node) begin(accountID, before string) identity.WebSession {
 	n.t.Helper()
 	by := stranger()
 	by.Agent = "Firefox/140"
-	session, err := n.BeginWeb(n.t.Context(), by, identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Before: before})
+	session, err := n.BeginWeb(n.t.Context(), by, identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Before: before, Version: n.version(accountID)})
 	must(n.t, err)
 	return session
+}
+
+// version is the version of an account's sign-in methods.
+func (n *node) version(accountID string) int64 {
+	return int64(n.count(`SELECT credential_version FROM account WHERE id = $1`, accountID))
 }
 
 // live says whether a session lets somebody in. Asking does not keep it alive.

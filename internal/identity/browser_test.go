@@ -197,6 +197,8 @@ func TestADisabledAccountBeginsNoSession(t *testing.T) {
 		_, err := n.DisableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)
 		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: id, Method: identity.ByPassword})
+		refused(t, err, fault.InvalidCredentials) // it began before
+		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: id, Method: identity.ByPassword, Version: n.version(id)})
 		refused(t, err, fault.Unauthorized)
 		_, err = n.EnableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)

@@ -47,6 +47,8 @@ type deviceCode struct {
 	keyID     string
 	factor    bool   // the approver had used a second factor
 	approved  int64  // time of the approval
+	version   int64  // of the approver's sign-in methods
+	outdated  bool   // they have changed since
 	networks  string // networks of the key, if it is limited to some
 	createdAt int64
 	expiresAt int64
@@ -55,9 +57,11 @@ type deviceCode struct {
 
 // stateAt returns the status at a time. gone means that the code is so old that it is treated as unknown.
 func (c deviceCode) stateAt(now int64) (status string, gone bool) {
-	status = c.status
+	if status = c.status; status == codeApproved && c.outdated {
+		status = codeDenied
+	}
 	end := c.finished
-	if status == codePending || status == codeApproved {
+	if c.finished == 0 {
 		end = c.expiresAt
 		if now >= c.expiresAt {
 			status = codeExpired
@@ -197,14 +201,22 @@ func (s *Service) checkPollAddress(ctx context.Context, c deviceCode, ip string)
 var errNoCode = fault.Missing("device code")
 
 func findCode(q db.Q, code string) (c deviceCode, err error) {
-	_, err = q.Row(`SELECT c.code, c.id, c.intent, c.challenge, c.ip, c.agent, c.status, c.account_id, c.api_key_id, k.allowed_cidrs, c.second_factor, c.approved_at, c.created_at, c.expires_at, c.finished_at
-		FROM device_code c LEFT JOIN api_key k ON k.id = c.api_key_id WHERE c.code = $1`, code).
-		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.networks, &c.factor, &c.approved, &c.createdAt, &c.expiresAt, &c.finished)
+	_, err = q.Row(`SELECT c.code, c.id, c.intent, c.challenge, c.ip, c.agent, c.status, c.account_id, c.api_key_id, k.allowed_cidrs, c.second_factor, c.credential_version,
+			c.credential_version <> a.credential_version, c.approved_at, c.created_at, c.expires_at, c.finished_at
+		FROM device_code c LEFT JOIN api_key k ON k.id = c.api_key_id LEFT JOIN account a ON a.id = c.account_id WHERE c.code = $1`, code).
+		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.networks, &c.factor, &c.version, &c.outdated, &c.approved, &c.createdAt, &c.expiresAt, &c.finished)
 	return c, err
 }
 
 func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.DeviceCodeStatus, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
+		same, err := lockVersion(tx, c.accountID, c.version)
+		if err == nil && !same {
+			err = errNotAuthenticated
+		}
+		if err != nil {
+			return token.Session{}, audit.Event{}, err
+		}
 		now := tx.Now()
 		first, err := tx.Row(`UPDATE device_code SET status = 'consumed', finished_at = $2
 			WHERE code = $1 AND status = 'approved' AND expires_at > $2 RETURNING code`, c.code, now).Scan(new(string))
@@ -312,7 +324,8 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 		}
 		// The new session depends on the same key as the approver's session, so that revoking the key ends both. It has a second factor if
 		// that session has one.
-		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5, second_factor = $7, approved_at = $8
+		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5, second_factor = $7, approved_at = $8,
+				credential_version = (SELECT credential_version FROM account WHERE id = $3)
 			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
 			c.code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor, approved).Scan(new(string))
 		if err == nil && !first {

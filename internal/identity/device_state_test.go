@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 )
@@ -178,6 +180,32 @@ func TestADeviceLoginEndsWithItsApprover(t *testing.T) {
 				}
 			})
 		}
+		t.Run("how the approver signs in changes between approval and login", func(t *testing.T) {
+			email, _, secret := n.NewKey(t, identity.NewKey{})
+			change := func(tx *db.Tx) error {
+				var id string
+				if _, err := tx.Row(`SELECT id FROM account WHERE email = $1`, email).Scan(&id); err != nil {
+					return err
+				}
+				return identity.RaiseCredentialVersion(tx, id)
+			}
+			at := db.Caller{Actor: audit.Actor{Type: audit.User, IP: "203.0.113.7"}}
+			asked, err := n.Identity.NewDeviceCode(t.Context(), at, identity.DeviceInput{})
+			must(t, err)
+			approver, late, raced := n.Login(t, secret), n.NewDeviceCode(t, nil), asked.Code
+			device := n.DeviceSession(t, approver)
+			for _, code := range []string{late, raced} {
+				approver.Decide(code, "approve").OK()
+			}
+			refused(t, servertest.WhileUnderWay(t, n.DB, change, func() error {
+				_, err := n.Identity.Poll(t.Context(), at, identity.PollInput{Code: raced})
+				return err
+			}), fault.Unauthorized)
+			for _, code := range []string{late, raced} {
+				n.PollDevice(t, code).DeviceStatus("denied", false)
+			}
+			device.Get("/v1/auth/me").OK()
+		})
 		t.Run("a logout of the approver leaves the device alone", func(t *testing.T) {
 			approver := n.Admin(t)
 			device := n.DeviceSession(t, approver)

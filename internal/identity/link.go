@@ -100,7 +100,8 @@ const recoveryPause = 15 * time.Minute
 // none, because an unsent link would block the next one.
 func (l *Links) Recover(tx *db.Tx, accountID, email string) (made bool, err error) {
 	now := tx.Now()
-	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3`,
+	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3
+			AND credential_version = (SELECT credential_version FROM account WHERE id = $1)`,
 		accountID, madeByRecovery, now-recoveryPause.Milliseconds()).Scan(new(string))
 	if err != nil || young {
 		return false, err
@@ -142,8 +143,8 @@ func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
 
 func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 	secret := credential.New(linkPrefix)
-	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, made_by_id, made_by_key_id, keep_keys, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, made_by_id, made_by_key_id, keep_keys, credential_version, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT credential_version FROM account WHERE id = $2), $10, $11)`,
 		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), credential.Hash(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), db.NullText(n.madeByKeyID), n.keepKeys, tx.Now(), n.expiresAt)
 }
 
@@ -151,6 +152,19 @@ func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 func EndLinks(tx *db.Tx, accountID, workspaceID string) error {
 	return tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND COALESCE(workspace_id, '') = $2 AND used_at IS NULL`,
 		accountID, workspaceID, tx.Now())
+}
+
+// EndInvitationsBy ends what an account has sent: the invitations that it made and no one has accepted, and the links of others that it was
+// shown or had mailed. The caller has locked the account. It returns the audit rows. because says why.
+func EndInvitationsBy(tx *db.Tx, accountID, because string) (events []audit.Event, err error) {
+	if err := tx.Exec(`UPDATE account_link SET used_at = $2 WHERE made_by_id = $1 AND used_at IS NULL`, accountID, tx.Now()); err != nil {
+		return nil, err
+	}
+	voided, err := access.VoidInvitationsBy(tx, accountID)
+	for _, one := range voided {
+		events = append(events, voidedEvent(one, because))
+	}
+	return events, err
 }
 
 // Opened describes the purpose of a link.
@@ -209,7 +223,7 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 		LEFT JOIN workspace w ON w.id = m.workspace_id LEFT JOIN organization o ON o.id = w.organization_id
 		LEFT JOIN totp t ON t.account_id = l.account_id LEFT JOIN api_key k ON k.id = l.made_by_key_id
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
-			AND (l.workspace_id IS NULL OR m.workspace_id IS NOT NULL)
+			AND CASE WHEN l.workspace_id IS NULL THEN l.credential_version = a.credential_version ELSE m.workspace_id IS NOT NULL END
 			AND (l.mailed = TRUE OR k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))`, credential.Hash(secret), now).
 		Scan(&o.AccountID, &o.Email, &o.Name, &o.status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
 			&o.Inviter, &maker, &totp)

@@ -65,8 +65,7 @@ type revocation struct {
 	name      string
 	createdAt int64
 	at        int64
-	voided    map[string][]access.VoidedGrant // by workspace
-	order     []string                        // of the workspaces
+	voided    []access.VoidedGrant
 	suspended []access.Suspension
 	owners    []access.OwnerSuspension
 }
@@ -209,15 +208,12 @@ func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, work
 }
 
 func (r *revocation) voidInvitations(tx *db.Tx, workspaces, keys []string) error {
-	r.voided = map[string][]access.VoidedGrant{}
 	for _, id := range workspaces {
 		voided, err := access.VoidInvitations(tx, id, keys, r.compromised)
 		if err != nil {
 			return err
 		}
-		if len(voided) > 0 {
-			r.order, r.voided[id] = append(r.order, id), voided
-		}
+		r.voided = append(r.voided, voided...)
 	}
 	return nil
 }
@@ -287,19 +283,8 @@ func (r *revocation) events(own audit.Event) audit.Event {
 	if r.part != rest {
 		events = append(events, own)
 	}
-	for _, workspaceID := range r.order {
-		for _, one := range r.voided[workspaceID] {
-			event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: workspaceID, ResourceID: one.MemberID,
-				Description: "Ended an invitation, because the API key with which it was made is revoked"}
-			if one.Role == "" {
-				event.Changes.Add("status", access.MemberInvited, nil)
-			} else {
-				event.Action = audit.MemberRoleRemoved
-				event.Description = "Removed role " + one.Role + " from an invitation, because the API key with which it was given is revoked"
-				event.Changes.Add("roles", one.Role, nil)
-			}
-			events = append(events, event)
-		}
+	for _, one := range r.voided {
+		events = append(events, voidedEvent(one, "the API key with which it was made is revoked"))
 	}
 	for _, s := range r.suspended {
 		event := audit.Event{Action: audit.MemberSuspended, WorkspaceID: s.WorkspaceID, ResourceID: s.AccountID,
@@ -318,6 +303,20 @@ func (r *revocation) events(own audit.Event) audit.Event {
 		return audit.None("the key had ended before")
 	}
 	return audit.All(events...)
+}
+
+// voidedEvent is the event of an invitation that ended, or of a role of one.
+func voidedEvent(one access.VoidedGrant, because string) audit.Event {
+	event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: one.WorkspaceID, ResourceID: one.MemberID,
+		Description: "Ended an invitation, because " + because}
+	if one.Role == "" {
+		event.Changes.Add("status", access.MemberInvited, nil)
+	} else {
+		event.Action = audit.MemberRoleRemoved
+		event.Description = "Removed role " + one.Role + " from an invitation, because " + because
+		event.Changes.Add("roles", one.Role, nil)
+	}
+	return event
 }
 
 // ownerSuspended is the event of an owner who came through a compromised key.
@@ -345,10 +344,7 @@ const maxShown = 1000
 
 func (r *revocation) report(accountID string) api.CompromisedKey {
 	report := api.CompromisedKey{ID: r.id, Revoked: true, Suspended: []api.SuspendedAccess{}, SuspendedOwners: []api.SuspendedOwner{},
-		SuspendedCount: int64(len(r.suspended)), Activity: api.KeyActivity{Actor: accountID, KeyID: r.id, From: r.createdAt, To: r.at}}
-	for _, list := range r.voided {
-		report.InvitationsEnded += int64(len(list))
-	}
+		InvitationsEnded: int64(len(r.voided)), SuspendedCount: int64(len(r.suspended)), Activity: api.KeyActivity{Actor: accountID, KeyID: r.id, From: r.createdAt, To: r.at}}
 	for _, s := range r.suspended[:min(len(r.suspended), maxShown)] {
 		report.Suspended = append(report.Suspended, api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind,
 			Roles: s.Roles, SuspendedAt: s.At, LastAdmin: s.LastAdmin})

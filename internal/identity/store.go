@@ -7,6 +7,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/fault"
 	"bursar/internal/identity/credential"
 	"bursar/internal/token"
 )
@@ -208,7 +209,21 @@ func (s *Service) Expire(tx *db.Tx) error {
 
 // SetPassword stores the hash of an account's password.
 func SetPassword(tx *db.Tx, accountID, hash string) error {
-	return tx.Exec(`UPDATE account SET password_hash = $2 WHERE id = $1`, accountID, hash)
+	return tx.Exec(`UPDATE account SET password_hash = $2, credential_version = credential_version + 1 WHERE id = $1`, accountID, hash)
+}
+
+// RaiseCredentialVersion records that the sign-in methods of an account change. It ends sign-ins that are not complete, links to set up
+// the account, and approved device logins whose session has not begun.
+func RaiseCredentialVersion(tx *db.Tx, accountID string) error {
+	return tx.Exec(`UPDATE account SET credential_version = credential_version + 1 WHERE id = $1`, accountID)
+}
+
+// ErrCredentialsChanged is the error for a sign-in during which the sign-in methods of the account changed.
+var ErrCredentialsChanged = fault.New(fault.InvalidCredentials, "how you sign in has changed: sign in again")
+
+// lockVersion locks an account. It reports whether its sign-in methods are those of a version.
+func lockVersion(tx *db.Tx, accountID string, version int64) (same bool, err error) {
+	return tx.Row(`UPDATE account SET name = name WHERE id = $1 AND credential_version = $2 RETURNING id`, accountID, version).Scan(new(string))
 }
 
 // Rename changes the name of an account.

@@ -363,7 +363,7 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 			err = s.notify(tx, id, mail.OperatorChange{Person: who.Email})
 		}
 	}
-	return []audit.Event{event}, err
+	return event.Each(), err
 }
 
 // appoint makes a person an approver, like bursar admin approver appoint. Servers mail the approvers and owners.

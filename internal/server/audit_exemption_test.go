@@ -55,6 +55,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"identity.Service.noteClient",
 		"identity.Service.see",
 		"identity.makeSecrets",
+		"identity.revocation.events",
 		"identity.setStatus",
 		"ledger.Check.store",
 		"ledger.Service.Update", "ledger.Service.askToUnfreeze",

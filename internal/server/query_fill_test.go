@@ -319,8 +319,8 @@ func (c *town) credentials() {
 		some := sealed[i%len(sealed)]
 		return []any{fmt.Sprintf("mail_%06d", i), "another", some, vault.KeyOf(some), 0, "", later, c.now} // a full lane takes no more
 	})
-	c.insert("account_link", "id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at, used_at, keep_keys", c.many.others, func(i int) []any {
-		return []any{fmt.Sprintf("inv_%d", i), c.accounts[i/3], c.workspaces[i%len(c.workspaces)], secret(i), i%2 == 0, "Admin", c.now, later, c.now, false}
+	c.insert("account_link", "id, account_id, workspace_id, hash, mailed, made_by, created_at, expires_at, used_at, keep_keys, credential_version", c.many.others, func(i int) []any {
+		return []any{fmt.Sprintf("inv_%d", i), c.accounts[i/3], c.workspaces[i%len(c.workspaces)], secret(i), i%2 == 0, "Admin", c.now, later, c.now, false, 0}
 	})
 }
 

@@ -219,12 +219,17 @@ func (h *house) resident(email string) string {
 func (h *house) enter(accountID string) (db.Caller, string) {
 	h.t.Helper()
 	web, err := h.identity.BeginWeb(h.t.Context(), stranger(),
-		identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword})
+		identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Version: h.version(accountID)})
 	must(h.t, err)
 	browser, err := h.identity.Browser(h.t.Context(), web.Secret, true)
 	must(h.t, err)
 	browser.Actor.IP, browser.Actor.RequestID = home, "req_test"
 	return db.Caller{Actor: browser.Actor}, web.Secret
+}
+
+// version is the version of an account's sign-in methods.
+func (h *house) version(accountID string) int64 {
+	return int64(h.count(`SELECT credential_version FROM account WHERE id = $1`, accountID))
 }
 
 // signedIn says whether the secret of a session still lets somebody in.

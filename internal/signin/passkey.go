@@ -142,7 +142,7 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 	if errors.Is(err, errAnswered) {
 		return Proven{}, s.fail(ctx, by, p.actor, "the passkey's answer was sent before", errAnswered)
 	}
-	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey, SecondFactor: true}, err
+	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey, SecondFactor: true, Version: p.version}, err
 }
 
 // errAnswered is the error for a response that was used before, by the browser or by someone who intercepted it.
@@ -299,6 +299,9 @@ func insertPasskey(tx *db.Tx, accountID, name string, key newPasskey) (id string
 	if n >= maxPasskeys {
 		return "", fault.New(fault.TooMany, "you have %d passkeys already, which is the limit: remove one first", maxPasskeys)
 	}
+	if err := identity.RaiseCredentialVersion(tx, accountID); err != nil {
+		return "", err
+	}
 	id = tx.NewID("psk")
 	return id, tx.Exec(`INSERT INTO passkey (id, account_id, credential_id, name, credential, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		id, accountID, key.credentialID, name, key.credential, tx.Now())
@@ -348,6 +351,9 @@ func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) er
 		}
 		if err == nil {
 			err = s.keepsFactor(tx.Q, by.ID)
+		}
+		if err == nil {
+			err = identity.RaiseCredentialVersion(tx, by.ID)
 		}
 		return struct{}{}, event, s.notify(tx, by, err, mail.PasskeyRemoved, name)
 	})

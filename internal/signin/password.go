@@ -134,7 +134,7 @@ func (s *Service) Password(ctx context.Context, by db.Caller, email, password st
 		}
 		return Proven{}, s.fail(ctx, by, p.actor, why, errWrongPair)
 	}
-	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword}.pending(p.hasTOTP, p.passwordHash), nil
+	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword, NeedsCode: p.hasTOTP, Version: p.version}, nil
 }
 
 // ChangePassword sets the caller's password. The caller must give the present one, if there is one. All other sessions end. API keys end
@@ -199,6 +199,5 @@ func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, na
 	if err != nil {
 		return Proven{}, err
 	}
-	proven, err := s.redeem(ctx, by, link, name, opened, mail.PasswordChanged, func(tx *db.Tx, _ bool) error { return identity.SetPassword(tx, opened.AccountID, hash) })
-	return proven.pending(proven.NeedsCode, hash), err
+	return s.redeem(ctx, by, link, name, opened, mail.PasswordChanged, func(tx *db.Tx, _ bool) error { return identity.SetPassword(tx, opened.AccountID, hash) })
 }

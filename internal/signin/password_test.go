@@ -16,7 +16,7 @@ import (
 func TestTheRightPasswordProvesWhoSomebodyIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		id := h.resident("ada@example.com")
-		want := signin.Proven{AccountID: id, Method: identity.ByPassword}
+		want := signin.Proven{AccountID: id, Method: identity.ByPassword, Version: 1}
 		for _, email := range []string{"ada@example.com", "ADA@Example.com", "  ada@example.com "} {
 			if got, err := h.Password(t.Context(), stranger(), email, goodPassword); err != nil || got != want {
 				t.Errorf("%q: %+v, %v", email, got, err)

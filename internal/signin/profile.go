@@ -84,7 +84,7 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 	return err
 }
 
-// Reset removes every way to sign in to an account and ends its sessions, on an operator's behalf. It is for a person who has lost access
+// Reset removes every way to sign in to an account and ends its sessions, and the invitations that it made, on an operator's behalf. It is for a person who has lost access
 // or whose account was compromised. It revokes the account's API keys, unless keepKeys is set, and creates a link to set up the account
 // again. The identity provider may then link a new person to the address.
 func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKeys bool) (identity.Link, error) {
@@ -128,6 +128,10 @@ func (s *Service) ResetIn(tx *db.Tx, email string, keepKeys bool, send func(tx *
 	if event.OrganizationID, err = access.AuditOrganization(tx.Q, p.actor.HomeOrgID); err != nil {
 		return link, event, err
 	}
+	ended, err := identity.EndInvitationsBy(tx, p.actor.ID, "the sign-in methods of the person who made it were reset")
+	if err != nil {
+		return link, event, err
+	}
 	link, err = send(tx, p.actor.ID, p.actor.Email)
-	return link, event, err
+	return link, audit.All(append([]audit.Event{event}, ended...)...), err
 }

@@ -186,6 +186,45 @@ func TestTakingAMailedInvitationKeepsWhoTakesItSignedIn(t *testing.T) {
 	})
 }
 
+// A link that has ended does not delay the next one.
+func TestAChangedPasswordEndsALinkToRecover(t *testing.T) {
+	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
+		me, _ := h.enter(h.resident("ada@example.com"))
+		must(t, h.Recover(t.Context(), stranger(), "ada@example.com"))
+		old := linkIn(t, box.Wait(t, 1)[0])
+		must(t, h.ChangePassword(t.Context(), me, goodPassword, newPassword, true))
+		h.dead(old)
+		must(t, h.Recover(t.Context(), stranger(), "ada@example.com"))
+		must(t, h.redeem(linkIn(t, box.Wait(t, 2)[1]), goodPassword))
+	})
+}
+
+// Whoever had the account may have invited somebody who lets them in again.
+func TestAResetEndsTheInvitationsThatThePersonMade(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		x, y := h.tenant("boss@example.com"), h.tenant("chief@example.com")
+		_, link := x.invite("ghost@example.com", "viewer")
+		y.invite("ghost@example.com", "viewer")
+		ghost := x.invitation("ghost@example.com")
+		must(t, h.redeem(x.linkTo("member@example.com"), goodPassword))
+		_, err := h.Reset(t.Context(), db.Caller{}, "boss@example.com", false)
+		must(t, err)
+		h.dead(link)
+		if x.invitation("ghost@example.com") != "" || x.invitation("member@example.com") == "" || y.invitation("ghost@example.com") == "" {
+			t.Error("an invitation of theirs is left, or another one has ended")
+		}
+		if row := h.last(audit.MemberRemoved); row.WorkspaceID != x.workspaceID || row.Resource != ghost {
+			t.Errorf("the audit log says %+v", row)
+		}
+	})
+}
+
+// linkTo is the secret of the link of an invitation.
+func (x *tenant) linkTo(email string) string {
+	_, link := x.invite(email, "viewer")
+	return link
+}
+
 func TestAnOperatorTakesAllWaysInAway(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		id := h.resident(bobsAddress)

@@ -65,6 +65,10 @@ func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, o
 		if err == nil && settled {
 			err = s.notices.Notify(tx, by, opened.AccountID, opened.Email, what, "")
 		}
-		return Proven{AccountID: opened.AccountID, Method: identity.ByLink, NeedsCode: needsCode}, event, err
+		proven := Proven{AccountID: opened.AccountID, Method: identity.ByLink, NeedsCode: needsCode}
+		if err == nil {
+			proven.Version, err = versionOf(tx.Q, opened.AccountID)
+		}
+		return proven, event, err
 	})
 }

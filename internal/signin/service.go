@@ -105,9 +105,10 @@ type Proven struct {
 	Method    identity.Method
 	// SecondFactor means that they used one: a code, a passkey, or what the identity provider requires.
 	SecondFactor bool
-	// NeedsCode means that the second factor is still missing. Password is then a mark of the given password, which SecondStep compares.
+	// NeedsCode means that the second factor is still missing.
 	NeedsCode bool
-	Password  string
+	// Version is that of the account's sign-in methods when they were used. A sign-in ends if they change before its session begins.
+	Version int64
 }
 
 // person is an account during a sign-in.
@@ -116,15 +117,16 @@ type person struct {
 	status       string
 	passwordHash string
 	hasTOTP      bool
+	version      int64 // of the sign-in methods
 }
 
-const personColumns = `SELECT a.id, a.email, a.name, a.home_org_id, a.status, a.password_hash, t.account_id
+const personColumns = `SELECT a.id, a.email, a.name, a.home_org_id, a.status, a.password_hash, a.credential_version, t.account_id
 	FROM account a LEFT JOIN totp t ON t.account_id = a.id WHERE a.kind = 'person' AND `
 
 func findPerson(row db.Row) (p person, err error) {
 	p.actor.Type = audit.User
 	var totp string
-	_, err = row.Scan(&p.actor.ID, &p.actor.Email, &p.actor.Name, &p.actor.HomeOrgID, &p.status, &p.passwordHash, &totp)
+	_, err = row.Scan(&p.actor.ID, &p.actor.Email, &p.actor.Name, &p.actor.HomeOrgID, &p.status, &p.passwordHash, &p.version, &totp)
 	p.hasTOTP = totp != ""
 	return p, err
 }
@@ -167,6 +169,12 @@ func (s *Service) notify(tx *db.Tx, by db.Caller, err error, what mail.SecurityE
 		return err
 	}
 	return s.notices.Notify(tx, by, by.ID, by.Email, what, name)
+}
+
+// versionOf returns the version of an account's sign-in methods.
+func versionOf(q db.Q, id string) (version int64, err error) {
+	_, err = q.Row(`SELECT credential_version FROM account WHERE id = $1`, id).Scan(&version)
+	return version, err
 }
 
 // lockPerson locks a person's sign-in methods until the end of the transaction.

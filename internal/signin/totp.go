@@ -99,7 +99,7 @@ func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) er
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPDisabled, ResourceID: by.ID, Description: "Turned two-step sign-in off"}
-		if err := lockPerson(tx, by.ID); err != nil {
+		if err := lockCaller(tx, by); err != nil {
 			return struct{}{}, event, err
 		}
 		if err := dropTOTP(tx, by.ID); err != nil {
@@ -111,6 +111,9 @@ func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) er
 }
 
 func dropTOTP(tx *db.Tx, accountID string) error {
+	if err := identity.RaiseCredentialVersion(tx, accountID); err != nil {
+		return err
+	}
 	if err := tx.Exec(`DELETE FROM totp WHERE account_id = $1`, accountID); err != nil {
 		return err
 	}
@@ -137,6 +140,9 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, by db.Caller) ([]string,
 }
 
 func replaceRecoveryCodes(tx *db.Tx, accountID string) ([]string, error) {
+	if err := identity.RaiseCredentialVersion(tx, accountID); err != nil {
+		return nil, err
+	}
 	if err := tx.Exec(`DELETE FROM recovery_code WHERE account_id = $1`, accountID); err != nil {
 		return nil, err
 	}
@@ -165,33 +171,20 @@ func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed strin
 	return s.code(ctx, by, p, typed)
 }
 
-// pending returns a sign-in that still needs the code, if the account has a second factor. It is valid as long as the password with this
-// hash.
-func (p Proven) pending(needsCode bool, hash string) Proven {
-	if p.NeedsCode = needsCode; needsCode {
-		sum := sha256.Sum256([]byte(hash))
-		p.Password = hex.EncodeToString(sum[:])
-	}
-	return p
-}
-
-// ErrPasswordChanged is the error for a sign-in whose password changed before the code was entered.
-var ErrPasswordChanged = fault.New(fault.InvalidCredentials, "the password has changed: sign in again")
-
-// SecondStep completes a sign-in that needs a code. It fails if the password has changed since the first step, so that someone who knew the
-// old password cannot finish.
+// SecondStep completes a sign-in that needs a code. It fails if the sign-in methods have changed since the first step, so that someone who
+// knew the old password cannot finish.
 func (s *Service) SecondStep(ctx context.Context, by db.Caller, first Proven, typed string) (Proven, error) {
 	p, err := s.byID(ctx, first.AccountID)
 	if err != nil {
 		return Proven{}, err
 	}
-	if first != (Proven{AccountID: first.AccountID, Method: first.Method}).pending(true, p.passwordHash) {
-		return Proven{}, ErrPasswordChanged
+	if first.Version != p.version {
+		return Proven{}, identity.ErrCredentialsChanged
 	}
 	if err := s.code(ctx, by, p, typed); err != nil {
 		return Proven{}, err
 	}
-	done := Proven{AccountID: first.AccountID, Method: first.Method, SecondFactor: true}
+	done := Proven{AccountID: first.AccountID, Method: first.Method, SecondFactor: true, Version: first.Version}
 	if done.Method == identity.ByPassword {
 		done.Method = identity.ByTwoFactors
 	}

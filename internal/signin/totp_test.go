@@ -1,6 +1,7 @@
 package signin_test
 
 import (
+	"errors"
 	"net/url"
 	"regexp"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"time"
 
 	"bursar/internal/audit"
+	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/signin"
 )
 
@@ -308,5 +311,47 @@ func TestTurningTheSecondFactorOff(t *testing.T) {
 			_, codes := h.secondFactor(me)
 			must(t, h.DisableTOTP(t.Context(), me, codes[9]))
 		})
+	})
+}
+
+// What was proven with the old password, or without the second factor, begins no session after the account has changed.
+func TestASignInEndsIfTheSignInMethodsChange(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for name, change := range map[string]func(h *house, me db.Caller, a app) error{
+			"the password": func(h *house, me db.Caller, _ app) error {
+				return h.ChangePassword(h.t.Context(), me, goodPassword, newPassword, true)
+			},
+			"the recovery codes": func(h *house, me db.Caller, _ app) error {
+				_, err := h.NewRecoveryCodes(h.t.Context(), me)
+				return err
+			},
+			"the second factor is off": func(h *house, me db.Caller, a app) error {
+				return h.DisableTOTP(h.t.Context(), me, a.code(h.t, 0))
+			},
+			"the account was disabled meanwhile": func(h *house, me db.Caller, _ app) error {
+				_, err := h.identity.DisableUser(h.t.Context(), db.Caller{}, me.Email)
+				if err == nil {
+					_, err = h.identity.EnableUser(h.t.Context(), db.Caller{}, me.Email)
+				}
+				return err
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				h, email := h.on(t), strings.ReplaceAll(name, " ", ".")+"@example.com"
+				me, _ := h.enter(h.resident(email))
+				a, codes := h.secondFactor(me)
+				half, err := h.Password(t.Context(), stranger(), email, goodPassword)
+				must(t, err)
+				whole, err := h.SecondStep(t.Context(), stranger(), half, codes[0])
+				must(t, err)
+				must(t, change(h, me, a))
+				_, err = h.SecondStep(t.Context(), stranger(), half, codes[1])
+				if refused(t, err, fault.InvalidCredentials); !errors.Is(err, identity.ErrCredentialsChanged) {
+					t.Errorf("the second step says %v", err)
+				}
+				_, err = h.identity.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: whole.AccountID, Method: whole.Method, SecondFactor: true, Version: whole.Version})
+				refused(t, err, fault.InvalidCredentials)
+			})
+		}
 	})
 }

@@ -114,6 +114,9 @@ CREATE TABLE account (
     secret_seen_by TEXT,                     -- who was shown the current secret; NULL if an operator created the client
     made_by        TEXT,                     -- who created a machine client, and cannot approve its requests
     scope          TEXT NOT NULL DEFAULT '', -- of a machine client: see api_key
+    -- Raised by each change of how a person signs in, and when they are disabled. What began with an earlier version and is
+    -- not complete, such as a sign-in that waits for a code, ends.
+    credential_version BIGINT NOT NULL DEFAULT 0,
     last_used_at   BIGINT,
     created_at     BIGINT NOT NULL
 );
@@ -184,6 +187,7 @@ CREATE INDEX workspace_member_account ON workspace_member (account_id, workspace
 CREATE UNIQUE INDEX workspace_member_listed ON workspace_member (workspace_id, member_id);
 CREATE UNIQUE INDEX workspace_member_invitation ON workspace_member (invitation_id) WHERE invitation_id IS NOT NULL;
 CREATE INDEX workspace_member_invited ON workspace_member (account_id, invitation_id) WHERE accepted = FALSE;
+CREATE INDEX workspace_member_given ON workspace_member (given_by) WHERE accepted = FALSE;
 CREATE INDEX workspace_member_origin ON workspace_member (origin_id, workspace_id) WHERE origin_id IS NOT NULL;
 
 -- Active members: no one is in a workspace who has not agreed to it.
@@ -218,6 +222,7 @@ CREATE TABLE member_role (
     FOREIGN KEY (workspace_id, account_id) REFERENCES workspace_member (workspace_id, account_id) ON DELETE CASCADE
 ) {without rowid};
 CREATE INDEX member_role_role ON member_role (workspace_id, role, account_id);
+CREATE INDEX member_role_given ON member_role (given_by) WHERE given_by IS NOT NULL;
 CREATE INDEX member_role_origin ON member_role (origin_id, workspace_id) WHERE origin_id IS NOT NULL;
 
 -- Sets of API keys through which access came: the key with which it was given, and those through which its giver had come. A set stays when
@@ -336,6 +341,7 @@ CREATE TABLE device_code (
     second_factor BOOLEAN NOT NULL DEFAULT FALSE, -- of the session that approved it
     created_at    BIGINT NOT NULL,
     expires_at    BIGINT NOT NULL,
+    credential_version BIGINT,                    -- of the account when it was approved
     approved_at   BIGINT, -- the sign-in time of the resulting session: collecting the code late does not make it later
     finished_at   BIGINT
 );
@@ -353,6 +359,9 @@ CREATE TABLE account_link (
     made_by        TEXT NOT NULL,    -- the name of the creator
     made_by_id     TEXT,             -- who was shown the link, or had it mailed; a shown link is valid as long as they may invite
     made_by_key_id TEXT REFERENCES api_key (id), -- the key that it depends on, because a session of that key was shown it
+    -- Of the account when the link was made. Only a link that sets up how a person signs in depends on it: whoever holds the account
+    -- cannot end an invitation.
+    credential_version BIGINT NOT NULL,
     created_at     BIGINT NOT NULL,
     expires_at     BIGINT NOT NULL,
     used_at        BIGINT
