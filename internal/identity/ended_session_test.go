@@ -6,10 +6,13 @@ import (
 	"testing"
 
 	"bursar/api"
+	"bursar/internal/audit"
+	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // lateBody is the body of a request that is sent only after something has happened.
@@ -79,5 +82,39 @@ func TestARequestUnderWayMakesNoCredentialAfterItsSessionHasEnded(t *testing.T) 
 		} {
 			t.Run(name, func(t *testing.T) { refused(t, attempt(), fault.Unauthorized) })
 		}
+	})
+}
+
+// A session ends before a transaction that gives something in it, which is then refused, or after it.
+func TestASessionDoesNotEndBesideWhatItGives(t *testing.T) {
+	each(t, func(t *testing.T, n *node) {
+		if n.db.Engine() == "sqlite" {
+			return // it has one writer
+		}
+		p := n.place()
+		thief, owner := p.use(p.begin(p.admin.ID, "").Secret), p.use(p.begin(p.admin.ID, "").Secret)
+		ended := make(chan error, 1)
+		_, err := db.Write(t.Context(), n.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			err, pid := identity.RequireSession(tx, thief), 0
+			if err == nil {
+				_, err = tx.Row(`SELECT pg_backend_pid()`).Scan(&pid)
+			}
+			if err != nil {
+				return struct{}{}, audit.Event{}, err
+			}
+			go func() {
+				_, err := n.EndSession(t.Context(), owner, thief.SessionID)
+				ended <- err
+			}()
+			wait.Until(t, "the session ends, or waits to", func() bool {
+				return len(ended) > 0 || n.count(`SELECT count(*) FROM pg_stat_activity WHERE $1::int = ANY (pg_blocking_pids(pid))`, pid) > 0
+			})
+			if len(ended) > 0 {
+				t.Error("the session ended meanwhile")
+			}
+			return struct{}{}, audit.None("a test"), nil
+		})
+		must(t, err)
+		must(t, <-ended)
 	})
 }

@@ -100,6 +100,10 @@ func RequireSession(tx *db.Tx, by db.Caller) error {
 	if by.SessionID == "" {
 		return nil // an operator
 	}
+	// The lock keeps the session from ending on another node before the transaction does.
+	if _, err := tx.Row(tx.ForShare(`SELECT id FROM session WHERE id = $1`), by.SessionID).Scan(new(string)); err != nil {
+		return err
+	}
 	state, err := loadSession(tx.Q, by.SessionID)
 	if err == nil && (!state.live || tx.Now() >= state.until) {
 		err = errNotAuthenticated
