@@ -19,6 +19,8 @@ type OpsRequest struct {
 	Digest string `json:"digest"`
 	// Permission is the permission that the caller needs to decide it.
 	Permission string `json:"permission"`
+	// EndedBecause says why it can no longer be confirmed.
+	EndedBecause string `json:"ended_because,omitzero"`
 }
 
 // OpsApprove confirms what was shown.

@@ -51,7 +51,11 @@ func newOpsList(r *remote) *cobra.Command {
 			if f.CSV {
 				expires = exactTime(o.ExpiresAt)
 			}
-			return []string{o.Summary, o.RequestedBy, expires, o.ID}
+			what := o.Summary
+			if o.EndedBecause != "" {
+				what += " (ended: " + o.EndedBecause + ")"
+			}
+			return []string{what, o.RequestedBy, expires, o.ID}
 		},
 	})
 }

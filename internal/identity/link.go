@@ -354,6 +354,9 @@ func (s *Service) Accept(ctx context.Context, by db.Caller, secret string) (work
 		if err == nil && (o.AccountID != by.ID || o.SetsUp) {
 			err = errDeadLink
 		}
+		if err == nil {
+			err = RequireSession(tx, by)
+		}
 		if err != nil {
 			return "", audit.Event{}, err
 		}

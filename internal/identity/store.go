@@ -221,6 +221,12 @@ func RaiseCredentialVersion(tx *db.Tx, accountID string) error {
 // ErrCredentialsChanged is the error for a sign-in during which the sign-in methods of the account changed.
 var ErrCredentialsChanged = fault.New(fault.InvalidCredentials, "how you sign in has changed: sign in again")
 
+// CredentialVersion returns the version of an account's sign-in methods.
+func CredentialVersion(q db.Q, accountID string) (version int64, err error) {
+	_, err = q.Row(`SELECT credential_version FROM account WHERE id = $1`, accountID).Scan(&version)
+	return version, err
+}
+
 // lockVersion locks an account. It reports whether its sign-in methods are those of a version.
 func lockVersion(tx *db.Tx, accountID string, version int64) (same bool, err error) {
 	return tx.Row(`UPDATE account SET name = name WHERE id = $1 AND credential_version = $2 RETURNING id`, accountID, version).Scan(new(string))

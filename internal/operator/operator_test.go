@@ -325,3 +325,110 @@ func TestAnOperatorWhoDisablesTheOtherIsNotAlone(t *testing.T) {
 		}
 	})
 }
+
+// Whoever took over an operator's account must not leave a request behind that another operator confirms later.
+func TestARequestEndsWithTheOperatorWhoMadeIt(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, _ *smtptest.Server) {
+		ends := map[string]func(who *servertest.Client) error{
+			"they are disabled": func(who *servertest.Client) error {
+				_, err := n.Identity.DisableUser(t.Context(), db.Caller{}, who.Email())
+				return err
+			},
+			"they are disabled and enabled": func(who *servertest.Client) error {
+				email := who.Email()
+				_, err := n.Identity.DisableUser(t.Context(), db.Caller{}, email)
+				if err == nil {
+					_, err = n.Identity.EnableUser(t.Context(), db.Caller{}, email)
+				}
+				return err
+			},
+			"they are no longer an operator": func(who *servertest.Client) error {
+				_, err := operator.Remove(t.Context(), n.DB, db.Caller{}, who.Email())
+				return err
+			},
+			"they may only read": func(who *servertest.Client) error {
+				_, err := operator.Add(t.Context(), n.DB, db.Caller{}, who.Email(), []string{"ops.read"})
+				return err
+			},
+			"how they sign in changes": func(who *servertest.Client) error {
+				_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+					return struct{}{}, audit.None("a test"), identity.RaiseCredentialVersion(tx, who.UserID)
+				})
+				return err
+			},
+		}
+		for name, end := range ends {
+			t.Run(name, func(t *testing.T) {
+				x := n.Tenant(t)
+				grace := x.Member("viewer")
+				one, two := someone(t, n, "ops.access"), someone(t, n, "ops.access")
+				in := operator.AppointInput{WorkspaceID: x.WorkspaceID, Email: grace.Email(), Role: "disbursement_authorizer"}
+				done, err := s.Appoint(t.Context(), at(n, one), in)
+				if err != nil || done.RequestID == "" {
+					t.Fatalf("%+v, %v", done, err)
+				}
+				shown := func() api.OpsRequest {
+					list := servertest.Decoded[[]api.OpsRequest](two.Get(waiting + "?limit=100"))
+					return list[slices.IndexFunc(list, func(r api.OpsRequest) bool { return r.ID == done.RequestID })]
+				}
+				before := shown()
+				if err := end(one); err != nil {
+					t.Fatal(err)
+				}
+				if after := shown(); before.EndedBecause != "" || after.EndedBecause == "" {
+					t.Errorf("the list says %+v, then %+v", before, after)
+				}
+				path := waiting + "/" + done.RequestID
+				two.Post(path+"/approve", body{"digest": before.Digest}).Fails(422, "APPROVAL_DECIDED")
+				if got := x.MemberWith(t, grace.UserID).Roles; slices.Contains(got, in.Role) {
+					t.Errorf("their roles are %v", got)
+				}
+				two.Post(path+"/reject", nil).OK()
+			})
+		}
+	})
+}
+
+// An operator may lose their session, or be removed, a moment after a request was authorized.
+func TestWhatAnOperatorDoesEndsWithTheirAccess(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, _ *smtptest.Server) {
+		for name, c := range map[string]struct{ sql, code string }{
+			"is signed out": {`UPDATE session SET revoked_at = 1 WHERE account_id = $1`, "UNAUTHORIZED"},
+			"is removed":    {`DELETE FROM operator WHERE account_id = $1`, "RESOURCE_NOT_FOUND"},
+		} {
+			x := n.Tenant(t)
+			grace := x.Member("viewer")
+			for act, do := range map[string]func(by db.Caller) error{
+				"disable": func(by db.Caller) error {
+					_, err := s.Disable(t.Context(), by, operator.UserInput{UserID: grace.UserID})
+					return err
+				},
+				"reset": func(by db.Caller) error {
+					_, err := s.Reset(t.Context(), by, operator.UserInput{UserID: grace.UserID})
+					return err
+				},
+			} {
+				t.Run(act+" by one who "+name, func(t *testing.T) {
+					one := someone(t, n, "ops.access")
+					by := at(n, one)
+					if err := n.DB.Read(t.Context(), func(q db.Q) error {
+						_, err := q.Row(`SELECT id FROM session WHERE account_id = $1 ORDER BY id DESC LIMIT 1`, one.UserID).Scan(&by.SessionID)
+						return err
+					}); err != nil {
+						t.Fatal(err)
+					}
+					err := servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
+						if err := identity.LockAccount(tx, one.UserID); err != nil {
+							return err
+						}
+						return tx.Exec(c.sql, one.UserID)
+					}, func() error { return do(by) })
+					if code(err) != c.code {
+						t.Errorf("%v", err)
+					}
+					grace.Get(x.Path("")).OK()
+				})
+			}
+		}
+	})
+}

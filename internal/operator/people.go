@@ -84,6 +84,9 @@ func Add(ctx context.Context, d *db.DB, by db.Caller, email string, permissions 
 // Remove ends a person's role as an operator.
 func Remove(ctx context.Context, d *db.DB, by db.Caller, email string) (id string, err error) {
 	return db.Write(ctx, d, by, func(tx *db.Tx) (string, audit.Event, error) {
+		if err := tx.Exec(`UPDATE account SET name = name WHERE email = $1 AND email <> ''`, identity.NormalizeEmail(email)); err != nil {
+			return "", audit.Event{}, err // what they decide at the same time locks it, too
+		}
 		var permissions string
 		found, err := tx.Row(`DELETE FROM operator WHERE account_id = (SELECT id FROM account WHERE email = $1 AND email <> '') RETURNING account_id, permissions`,
 			identity.NormalizeEmail(email)).Scan(&id, &permissions)

@@ -1,10 +1,12 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -27,13 +29,13 @@ const requestLifetime = 7 * 24 * time.Hour
 // request is a row of a request.
 type request struct {
 	id, kind, subject, payload, reference, requestedBy, requester, state string
-	createdAt, expiresAt                                                 int64
+	createdAt, expiresAt, version                                        int64
 }
 
-const requestColumns = `id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at FROM operator_request`
+const requestColumns = `id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at, requester_version FROM operator_request`
 
 func readRequest(r db.Rows) request {
-	return request{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Text(7), r.Int(8), r.Int(9)}
+	return request{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Text(7), r.Int(8), r.Int(9), r.Int(10)}
 }
 
 // digest returns a digest of everything that a request contains.
@@ -57,6 +59,23 @@ type payload struct {
 	Note        string `json:"note,omitzero"`
 	WorkspaceID string `json:"workspace_id,omitzero"`
 	Role        string `json:"role,omitzero"`
+}
+
+// ended returns why a request can no longer be confirmed, or "". Its requester must still be allowed to make it, and sign in as they did
+// then. A request made at the command line of the machine ends only by its expiry.
+func (r request) ended(q db.Q) (why string, err error) {
+	if r.requestedBy == "" {
+		return "", nil
+	}
+	held, err := access.OperatorHolds(q, r.requestedBy)
+	if err == nil && !slices.Contains(held, r.permission()) {
+		return "whoever asked for it is disabled, or no longer an operator with " + string(r.permission()), nil
+	}
+	version, bad := identity.CredentialVersion(q, r.requestedBy)
+	if err = cmp.Or(err, bad); err == nil && version != r.version {
+		why = "how the operator who asked for it signs in has changed since"
+	}
+	return why, err
 }
 
 func (r request) wire() (api.OpsRequest, error) {
@@ -84,16 +103,20 @@ func store(tx *db.Tx, by db.Caller, kind, subject, reference, state string, p pa
 		return request{}, fmt.Errorf("write a request: %w", err)
 	}
 	now := tx.Now()
-	r := request{tx.NewID("opr"), kind, subject, string(text), reference, by.ID, by.Email, state, now, now + requestLifetime.Milliseconds()}
+	version, err := identity.CredentialVersion(tx.Q, by.ID)
+	if err != nil {
+		return request{}, err
+	}
+	r := request{tx.NewID("opr"), kind, subject, string(text), reference, by.ID, by.Email, state, now, now + requestLifetime.Milliseconds(), version}
 	if r.requester == "" {
 		r.requester = by.Name
 	}
 	if err := tx.Exec(`UPDATE operator_request SET state = 'expired' WHERE state = 'pending' AND expires_at <= $1`, now); err != nil {
 		return r, err
 	}
-	stored, err := tx.Row(`INSERT INTO operator_request (id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (reference) WHERE reference <> '' AND state IN ('pending', 'approved') DO NOTHING RETURNING id`,
-		r.id, r.kind, r.subject, r.payload, r.reference, db.NullText(r.requestedBy), r.requester, r.state, r.createdAt, r.expiresAt).Scan(new(string))
+	stored, err := tx.Row(`INSERT INTO operator_request (id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at, requester_version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (reference) WHERE reference <> '' AND state IN ('pending', 'approved') DO NOTHING RETURNING id`,
+		r.id, r.kind, r.subject, r.payload, r.reference, db.NullText(r.requestedBy), r.requester, r.state, r.createdAt, r.expiresAt, r.version).Scan(new(string))
 	if err == nil && !stored {
 		err = errReference
 	}
@@ -178,7 +201,8 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, in UserInput) (Outcom
 			}
 			alone = !approves && len(held) == 0
 		}
-		return s.request(tx, by, alone, api.OpsReset, who.ID, "", payload{Summary: "reset of how " + who.Email + " signs in"})
+		out, event, err := s.request(tx, by, alone, api.OpsReset, who.ID, "", payload{Summary: "reset of how " + who.Email + " signs in"})
+		return out, event, cmp.Or(err, stillOperates(tx, by, access.OpsAccess))
 	})
 }
 
@@ -200,8 +224,9 @@ func (s *Service) Appoint(ctx context.Context, by db.Caller, in AppointInput) (O
 		if err != nil {
 			return Outcome{}, audit.Event{}, err
 		}
-		return s.request(tx, by, alone, api.OpsAppoint, who.ID, "", payload{Summary: "role " + in.Role + " in the workspace " + name + " for " + who.Email,
+		out, event, err := s.request(tx, by, alone, api.OpsAppoint, who.ID, "", payload{Summary: "role " + in.Role + " in the workspace " + name + " for " + who.Email,
 			WorkspaceID: in.WorkspaceID, Role: in.Role})
+		return out, event, cmp.Or(err, stillOperates(tx, by, access.OpsAccess))
 	})
 }
 
@@ -220,6 +245,15 @@ func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.Us
 	return who, n < 2, err
 }
 
+// stillOperates returns an error unless the caller's session is live and they hold a permission. Both may have ended after the request was
+// authorized, also on another node. It locks their account, so it is called after workspaces and others are locked.
+func stillOperates(tx *db.Tx, by db.Caller, need access.Permission) error {
+	if err := identity.LockCaller(tx, by); err != nil {
+		return err
+	}
+	return access.RequireOperator(tx.Q, by.Actor, need, tx.Now())
+}
+
 // RequestsInput selects the pending requests.
 type RequestsInput struct{ web.PageParams }
 
@@ -236,6 +270,9 @@ func (s *Service) Requests(ctx context.Context, by db.Caller, in RequestsInput) 
 				var one api.OpsRequest
 				if err == nil {
 					one, err = r.wire()
+				}
+				if err == nil {
+					one.EndedBecause, err = r.ended(q)
 				}
 				list = append(list, one)
 			}
@@ -267,8 +304,17 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 			return api.OpsDecision{}, audit.Event{}, fault.New(fault.Forbidden, "you asked for this, or it is about you: another operator has to confirm it")
 		}
 		_, events, err := s.carryOut(tx, by, r)
+		if err == nil {
+			err = identity.LockAccount(tx, r.requestedBy)
+		}
+		if err == nil {
+			err = stillOperates(tx, by, r.permission())
+		}
 		if err != nil {
 			return api.OpsDecision{}, audit.Event{}, err
+		}
+		if why, err := r.ended(tx.Q); err != nil || why != "" {
+			return api.OpsDecision{}, audit.Event{}, cmp.Or(err, error(fault.New(fault.ApprovalDecided, "this has ended: %s", why)))
 		}
 		shown, err := r.wire()
 		if err != nil {
@@ -291,7 +337,7 @@ func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api
 			return api.OpsDecision{}, audit.Event{}, err
 		}
 		event, err := r.event(tx, audit.OperatorRejected, "Rejected", shown.Summary)
-		return api.OpsDecision{ID: r.id, State: r.state}, event, err
+		return api.OpsDecision{ID: r.id, State: r.state}, event, cmp.Or(err, stillOperates(tx, by, r.permission()))
 	})
 }
 

@@ -179,7 +179,7 @@ type UserInput struct{ UserID string }
 // Disable ends all access of a user. One operator is enough.
 func (s *Service) Disable(ctx context.Context, by db.Caller, in UserInput) (identity.User, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (identity.User, audit.Event, error) {
-		if err := access.RequireOperator(tx.Q, by.Actor, access.OpsAccess, tx.Now()); err != nil {
+		if err := stillOperates(tx, by, access.OpsAccess); err != nil {
 			return identity.User{}, audit.Event{}, err
 		}
 		who, err := person(tx.Q, in.UserID)

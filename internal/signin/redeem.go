@@ -67,7 +67,7 @@ func (s *Service) redeem(ctx context.Context, by db.Caller, link, name string, o
 		}
 		proven := Proven{AccountID: opened.AccountID, Method: identity.ByLink, NeedsCode: needsCode}
 		if err == nil {
-			proven.Version, err = versionOf(tx.Q, opened.AccountID)
+			proven.Version, err = identity.CredentialVersion(tx.Q, opened.AccountID)
 		}
 		return proven, event, err
 	})

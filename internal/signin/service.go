@@ -171,12 +171,6 @@ func (s *Service) notify(tx *db.Tx, by db.Caller, err error, what mail.SecurityE
 	return s.notices.Notify(tx, by, by.ID, by.Email, what, name)
 }
 
-// versionOf returns the version of an account's sign-in methods.
-func versionOf(q db.Q, id string) (version int64, err error) {
-	_, err = q.Row(`SELECT credential_version FROM account WHERE id = $1`, id).Scan(&version)
-	return version, err
-}
-
 // lockPerson locks a person's sign-in methods until the end of the transaction.
 func lockPerson(tx *db.Tx, id string) error {
 	live, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING id`, id).Scan(new(string))

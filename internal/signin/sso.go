@@ -343,7 +343,7 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 			event = audit.None("single sign-on found the account as it was")
 		}
 		if err == nil {
-			proven.Version, err = versionOf(tx.Q, p.actor.ID)
+			proven.Version, err = identity.CredentialVersion(tx.Q, p.actor.ID)
 		}
 		return proven, event, err
 	})

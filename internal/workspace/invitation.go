@@ -38,6 +38,9 @@ func (s *Service) AcceptInvitation(ctx context.Context, by db.Caller, in Invitat
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.InvitationDecision, audit.Event, error) {
 		workspaceID, err := lockInvitation(tx, by.Actor, in.ID)
 		if err == nil {
+			err = identity.LockCaller(tx, by)
+		}
+		if err == nil {
 			err = access.Accept(tx, workspaceID, by.ID)
 		}
 		if err == nil {

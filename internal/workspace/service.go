@@ -58,6 +58,9 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err := access.StillOwner(tx, by.Actor, in.OrganizationID); err != nil {
 			return api.Workspace{}, audit.Event{}, err
 		}
+		if err := identity.LockCaller(tx, by); err != nil {
+			return api.Workspace{}, audit.Event{}, err
+		}
 		w, err := Insert(tx, in.OrganizationID, in.Name, in.Slug)
 		if err == nil {
 			err = access.Join(tx, w.ID, by.ID, access.Admin)
@@ -80,7 +83,13 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		return api.Workspace{}, err
 	}
 	return slug.Update(ctx, s.db, by, in.Name, in.Slug, slug.Named[api.Workspace]{
-		Lock:  func(tx *db.Tx) (api.Workspace, error) { return lock(tx, in.ID) },
+		Lock: func(tx *db.Tx) (api.Workspace, error) {
+			w, err := lock(tx, in.ID)
+			if err == nil {
+				_, err = identity.HeldNow(tx, by, in.ID, access.WSWrite)
+			}
+			return w, err
+		},
 		Names: func(w *api.Workspace) (name, slug *string) { return &w.Name, &w.Slug },
 		Change: func(_ *db.Tx, w *api.Workspace, changes *audit.Changes) error {
 			if in.OnDuplicate != nil {

@@ -8,6 +8,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 	"bursar/internal/workspace"
 )
@@ -59,6 +60,9 @@ func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 				return p.maker.Put(p.x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.members.read"}})
 			},
 			"delete a role": func(p place) *servertest.Answer { return p.maker.Delete(p.x.Path("/roles/spare")) },
+			"change the workspace": func(p place) *servertest.Answer {
+				return p.maker.Patch(p.x.Path(""), body{"name": "Other"})
+			},
 			"make a rule": func(p place) *servertest.Answer {
 				return p.maker.Post("/v2/approval-rules", body{"workspace_id": p.x.WorkspaceID, "approvals": 0, "up_to_cents": 100})
 			},
@@ -82,6 +86,35 @@ func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 					}
 				})
 			}
+		}
+	})
+}
+
+// A caller who is signed out meanwhile gets no access either.
+func TestNobodyJoinsInASessionThatHasEnded(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		guest := n.User(t, servertest.NewEmail())
+		invitation := x.Add(guest.Email(), "viewer")
+		for name, c := range map[string]struct {
+			who  *servertest.Client
+			send func() *servertest.Answer
+		}{
+			"create a workspace": {x.Owner, func() *servertest.Answer {
+				return x.Owner.Post("/v1/workspaces", body{"name": "Escape", "organization_id": x.OrganizationID})
+			}},
+			"accept an invitation": {guest, func() *servertest.Answer {
+				return guest.Post("/v1/invitations/"+invitation+"/accept", nil)
+			}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
+					if err := identity.LockAccount(tx, c.who.UserID); err != nil {
+						return err
+					}
+					return tx.Exec(`UPDATE session SET revoked_at = 1 WHERE account_id = $1`, c.who.UserID)
+				}, c.send).Fails(401, "UNAUTHORIZED")
+			})
 		}
 	})
 }

@@ -1167,6 +1167,7 @@ CREATE TABLE operator_request (
     reference    TEXT NOT NULL, -- of a deposit, unique among pending and completed requests
     requested_by TEXT REFERENCES account (id), -- NULL for a request at the command line of the machine
     requester    TEXT NOT NULL,
+    requester_version BIGINT, -- credential_version of the requester: a request ends with how they signed in
     state        TEXT NOT NULL,
     decided_by   TEXT REFERENCES account (id),
     decided_at   BIGINT,
