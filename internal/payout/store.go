@@ -12,14 +12,6 @@ import (
 	"bursar/internal/vault"
 )
 
-// insert stores a new payout with its destination account number. The vault must be ready for its workspace.
-func (s *Service) insert(tx *db.Tx, p *Payout, number string) error {
-	if err := s.seal(p, number); err != nil {
-		return err
-	}
-	return insertSealed(tx, p)
-}
-
 const (
 	insertPayout = `INSERT INTO payout (id, workspace_id, account_id, amount, currency, mode, external_id, description, rail, rail_asked, rail_why,
 			entry_id, method_id, institution_code, account_name, name_key, account_sealed, sealed_by, destination_key, batch_id, status, attention,
