@@ -1,12 +1,18 @@
 package concurrent_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"bursar/api"
+	"bursar/internal/config"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
 )
@@ -66,6 +72,39 @@ func TestOfPayoutsWithTheSameExternalIDAtTheSameMomentThereIsOne(t *testing.T) {
 		}
 		if got := x.Owner.Balances(account); got != [3]int64{99_000, 1_000, 0} {
 			t.Errorf("the account has %v", got)
+		}
+	})
+}
+
+// The payouts of a batch are screened side by side, and each gets its own verdict.
+func TestEachPayoutOfABatchGetsItsOwnVerdict(t *testing.T) {
+	screening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var p api.Payout
+		_ = json.NewDecoder(r.Body).Decode(&p)
+		decision := []string{"allow", "deny"}[p.AmountCents%2]
+		_, _ = fmt.Fprintf(w, `{"decision":%q,"reason":"list of %d"}`, decision, p.AmountCents)
+	}))
+	t.Cleanup(screening.Close)
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store, func(c *config.Serve) { c.ScreeningURL = screening.URL })
+		x := n.Tenant(t)
+		var list []body
+		for i := range 40 {
+			p := salary("", fmt.Sprint("salary ", i))
+			p["amount_cents"] = 1_000 + i
+			delete(p, "source_account_id")
+			delete(p, "currency")
+			list = append(list, p)
+		}
+		var b api.PayoutBatch
+		x.Owner.Post("/v2/batch-payout-requests", body{"source_account_id": x.Account(100_000), "currency": "PHP", "payouts": list}).Created().Data(&b)
+		for i, r := range b.Results {
+			if denied := r.Error != nil && strings.Contains(r.Error.Message, fmt.Sprint("list of ", 1_000+i)); denied != (i%2 == 1) {
+				t.Errorf("payout %d is %s, %v", i, r.Result, r.Error)
+			}
+		}
+		if len(b.Results) != len(list) {
+			t.Errorf("there are %d results", len(b.Results))
 		}
 	})
 }
