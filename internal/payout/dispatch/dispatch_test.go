@@ -1,11 +1,15 @@
 package dispatch_test
 
 import (
+	"context"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"bursar/internal/db/dbtest"
+	"bursar/internal/payout"
+	"bursar/internal/wait"
 )
 
 // What the table of the sandbox promises, to the end.
@@ -59,5 +63,37 @@ func TestWhatTheClaimContradictsIsLoggedAndCounted(t *testing.T) {
 		if got := b.Contradicted.Load(); got != 1 || !strings.Contains(b.log.String(), id) {
 			t.Errorf("counted %d times; the log has %s", got, b.log)
 		}
+	})
+}
+
+// The loops of two nodes run at once, and share the folder of a bank. Under the race detector, this finds what they share without a guard.
+func TestTheLoopsOfTwoNodesSendEachPayoutOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		l := openLive(t, store)
+		nodes := []*live{l, l.at(l.folder)}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for _, n := range nodes {
+			running.Go(func() { n.Run(ctx) })
+		}
+		defer running.Wait()
+		defer stop()
+		var ids []string
+		for range 5 {
+			ids = append(ids, l.pay(number("0001"), number("0001"))...)
+			for _, n := range nodes {
+				n.Wake()
+				if skew := n.Skew(); n.Contradicted.Load() > 0 || skew > payout.MaxSkew { // what an operator sees meanwhile
+					t.Error("a node contradicts a payout, or claims nothing")
+				}
+			}
+			wait.Until(t, "the bank has all payouts", func() bool {
+				return l.count(`SELECT count(*) FROM payout_attempt WHERE state = 'accepted'`) == int64(len(ids))
+			})
+			l.clock.advance(6 * time.Minute) // the folder is read again
+		}
+		stop()
+		running.Wait()
+		l.hasSent(ids...)
 	})
 }
