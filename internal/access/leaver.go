@@ -10,8 +10,8 @@ import (
 
 // PeopleWith lists the active people who hold a permission in a workspace.
 func PeopleWith(q db.Q, workspaceID string, need Permission) (list []string, err error) {
-	held, err := peopleOf(q, workspaceID)
-	for id, one := range held {
+	all, err := staffOf(q, workspaceID)
+	for id, one := range all.people {
 		if one.may.Has(need) {
 			list = append(list, id)
 		}

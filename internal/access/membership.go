@@ -145,6 +145,15 @@ func DelayRole(tx *db.Tx, workspaceID, role string) error {
 	return tx.Exec(`UPDATE member_role SET not_before = $3 WHERE workspace_id = $1 AND role = $2 AND not_before < $3`, workspaceID, role, notBefore)
 }
 
+// DelayClient delays the requests of a machine client that gets a new secret while the workspace is vacant, as if it was newly created.
+func DelayClient(tx *db.Tx, workspaceID, clientID string) error {
+	notBefore, err := grantedNotBefore(tx, workspaceID, 0)
+	if err != nil || notBefore == 0 {
+		return err
+	}
+	return tx.Exec(`UPDATE member_role SET not_before = $3 WHERE workspace_id = $1 AND account_id = $2 AND not_before < $3`, workspaceID, clientID, notBefore)
+}
+
 // ConfirmGrant records that two people have granted a role.
 func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
 	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)

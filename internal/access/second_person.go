@@ -114,6 +114,7 @@ type SecondPerson struct {
 
 	people     []string              // those who may approve
 	makers     map[string]int64      // those who may request, with the time before which they do not count as another person
+	members    map[string]int64      // all members, and machine clients, with that time
 	roles      map[string][]heldRole // of those who may approve
 	since      map[string]arrival    // when each approver was first recorded
 	gone       []string              // recorded people who are gone
@@ -204,9 +205,24 @@ func (p SecondPerson) two() bool {
 	return false
 }
 
-// MakerCountsFrom returns from when on a person's requests may be approved. A person who was allowed to request while there was no second
-// person may be a puppet account of the approver.
-func (p SecondPerson) MakerCountsFrom(accountID string) int64 { return p.makers[accountID] }
+// MakerCountsFrom returns from when on the requests of a member or a machine client may be approved. A person who joined while there was no
+// second person may be a puppet account of the approver, and so may the holder of a client that was created then.
+func (p SecondPerson) MakerCountsFrom(accountID string) int64 {
+	from := p.members[accountID]
+	if from > p.now && p.Vacant() {
+		return max(from, p.DemandEnds()) // which may have been extended
+	}
+	return from
+}
+
+// FormerMakerCountsFrom is MakerCountsFrom for a request at a time by an account that may have been removed since. While there is no second
+// person, the approver may have added and removed it.
+func (p SecondPerson) FormerMakerCountsFrom(accountID string, requestedAt int64) int64 {
+	if _, is := p.members[accountID]; !is && p.Vacant() && requestedAt > p.twoSeen {
+		return p.DemandEnds()
+	}
+	return p.MakerCountsFrom(accountID)
+}
 
 // OtherCounts reports whether a person other than the given ones may approve and counts.
 func (p SecondPerson) OtherCounts(but ...string) bool {
@@ -279,6 +295,11 @@ func (p SecondPerson) Approvers() []string { return p.people }
 func (p SecondPerson) Counts(accountID, role string, requestedAt int64) bool {
 	return slices.Contains(p.people, accountID) && p.CountsFrom(accountID) <= p.now &&
 		(role == "" || p.RoleCountsFrom(accountID, role, requestedAt) <= p.now)
+}
+
+// WillCount reports whether a person may approve, now or after a wait. If role is set, they must hold it for a request made at a time.
+func (p SecondPerson) WillCount(accountID, role string, requestedAt int64) bool {
+	return slices.Contains(p.people, accountID) && (role == "" || p.RoleCountsFrom(accountID, role, requestedAt) < never)
 }
 
 // GrantNotBefore returns the time before which an approver does not count whom one person adds because no one else who counts could agree.

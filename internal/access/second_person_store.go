@@ -13,17 +13,29 @@ const noteTwo = time.Hour
 
 // FindSecondPerson reads the demand for a second person of a pair in a workspace.
 func FindSecondPerson(q db.Q, pair Pair, workspaceID string, now int64) (SecondPerson, error) {
-	held, err := peopleOf(q, workspaceID)
+	all, err := staffOf(q, workspaceID)
 	if err != nil {
 		return SecondPerson{}, err
 	}
-	return findSecondPerson(q, pair, workspaceID, held, now)
+	return findSecondPerson(q, pair, workspaceID, all, now)
 }
 
-// person contains a person's permissions in a workspace, and the roles that grant them.
+// person contains a member's permissions in a workspace, and the roles that grant them.
 type person struct {
 	may   Set
 	roles []heldRole
+}
+
+// requestsCountFrom returns the time before which requests do not count as those of another person. A member who may not request may hold
+// a machine client, by the role that came last.
+func (p person) requestsCountFrom(need Permission) (at int64) {
+	if p.may.Has(need) {
+		return p.since(need)
+	}
+	for _, r := range p.roles {
+		at = max(at, r.notBefore)
+	}
+	return at
 }
 
 // since returns the time before which a permission does not count that a person holds through several roles.
@@ -42,26 +54,33 @@ func (p person) byTwo(need Permission) bool {
 	return slices.ContainsFunc(p.roles, func(r heldRole) bool { return r.byTwo && r.permissions.Has(need) })
 }
 
-// peopleOf returns the permissions of each person of a workspace.
-func peopleOf(q db.Q, workspaceID string) (map[string]person, error) {
-	held := map[string]person{}
+// staff are the members of a workspace.
+type staff struct{ people, clients map[string]person }
+
+// staffOf returns the permissions of each member of a workspace.
+func staffOf(q db.Q, workspaceID string) (staff, error) {
+	all := staff{map[string]person{}, map[string]person{}}
 	err := q.Each(func(r db.Rows) error {
 		role, builtIn := BuiltInRole(r.Text(1))
 		if !builtIn {
 			role.Permissions = ParseSet(r.Text(2))
 		}
+		held := all.people
+		if r.Text(6) == "client" {
+			held = all.clients
+		}
 		one := held[r.Text(0)]
 		held[r.Text(0)] = person{one.may | role.Permissions, append(one.roles, heldRole{r.Text(1), role.Permissions, r.Int(3), r.Int(4), r.Bool(5)})}
 		return nil
-	}, `SELECT m.account_id, m.role, r.permissions, m.granted_at, m.not_before, m.by_two FROM member_role m
+	}, `SELECT m.account_id, m.role, r.permissions, m.granted_at, m.not_before, m.by_two, a.kind FROM member_role m
 		JOIN workspace_member w ON w.workspace_id = m.workspace_id AND w.account_id = m.account_id
 		JOIN account a ON a.id = m.account_id LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
-		WHERE m.workspace_id = $1 AND w.accepted = TRUE AND a.kind = 'person' AND a.status = 'active'`, workspaceID)
-	return held, err
+		WHERE m.workspace_id = $1 AND w.accepted = TRUE AND a.status = 'active'`, workspaceID)
+	return all, err
 }
 
-func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]person, now int64) (SecondPerson, error) {
-	p := SecondPerson{Stored: Policy{Approval: Automatic}, makers: map[string]int64{}, roles: map[string][]heldRole{}, since: map[string]arrival{}, now: now}
+func findSecondPerson(q db.Q, pair Pair, workspaceID string, all staff, now int64) (SecondPerson, error) {
+	p := SecondPerson{Stored: Policy{Approval: Automatic}, makers: map[string]int64{}, members: map[string]int64{}, roles: map[string][]heldRole{}, since: map[string]arrival{}, now: now}
 	err := q.Each(func(r db.Rows) error {
 		p.Version, p.twoSeen, p.MadeAlone, p.extendedAt, p.other.seen = r.Int(2), r.Int(3), r.Bool(5), r.Int(6), r.Int(7)
 		if pair == Receiving {
@@ -75,7 +94,11 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]per
 	if err != nil {
 		return p, err
 	}
-	for id, one := range held {
+	for id, one := range all.clients {
+		p.members[id] = one.requestsCountFrom(pair.Make)
+	}
+	for id, one := range all.people {
+		p.members[id] = one.requestsCountFrom(pair.Make)
 		if one.may.Has(pair.Approve) {
 			p.people, p.roles[id] = append(p.people, id), one.roles
 		}
@@ -84,7 +107,7 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, held map[string]per
 		}
 	}
 	slices.Sort(p.people)
-	p.Present, p.other.present = pair.present(held), pair.other().present(held)
+	p.Present, p.other.present = pair.present(all.people), pair.other().present(all.people)
 	err = q.Each(func(r db.Rows) error {
 		switch {
 		case !slices.Contains(p.people, r.Text(0)):
@@ -122,15 +145,15 @@ func optional(r db.Rows, column int) *int64 {
 // only one by removing the others. Those present when the workspace first has two eligible people count at once. Later ones count after a
 // wait.
 func ObserveSecondPerson(tx *db.Tx, pair Pair, workspaceID string) (SecondPerson, error) {
-	held, err := peopleOf(tx.Q, workspaceID)
+	all, err := staffOf(tx.Q, workspaceID)
 	if err != nil {
 		return SecondPerson{}, err
 	}
-	return observe(tx, pair, workspaceID, held)
+	return observe(tx, pair, workspaceID, all)
 }
 
-func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (SecondPerson, error) {
-	p, err := findSecondPerson(tx.Q, pair, workspaceID, held, tx.Now())
+func observe(tx *db.Tx, pair Pair, workspaceID string, all staff) (SecondPerson, error) {
+	p, err := findSecondPerson(tx.Q, pair, workspaceID, all, tx.Now())
 	if err != nil || p.twoSeen == 0 && !p.Present {
 		return p, err
 	}
@@ -144,8 +167,8 @@ func observe(tx *db.Tx, pair Pair, workspaceID string, held map[string]person) (
 		}
 		var came arrival
 		if p.twoSeen != 0 {
-			came = arrival{p.now, held[id].since(pair.Approve)}
-			if before.Vacant() || !held[id].byTwo(pair.Approve) {
+			came = arrival{p.now, all.people[id].since(pair.Approve)}
+			if before.Vacant() || !all.people[id].byTwo(pair.Approve) {
 				came.notBefore = max(came.notBefore, notBefore)
 			}
 		}
@@ -183,10 +206,10 @@ func seeTwo(tx *db.Tx, pair Pair, workspaceID string) error {
 
 // NoteApprovers records who may approve after a grant, so that their wait begins with the grant and not with their first approval.
 func NoteApprovers(tx *db.Tx, workspaceID string) error {
-	held, err := peopleOf(tx.Q, workspaceID)
+	all, err := staffOf(tx.Q, workspaceID)
 	for _, pair := range Pairs() {
 		if err == nil {
-			_, err = observe(tx, pair, workspaceID, held)
+			_, err = observe(tx, pair, workspaceID, all)
 		}
 	}
 	return err
@@ -195,12 +218,12 @@ func NoteApprovers(tx *db.Tx, workspaceID string) error {
 // beforeChange records who may approve in a workspace before a change of members, roles or accounts. It also schedules the check whether
 // the change leaves a second person.
 func beforeChange(tx *db.Tx, workspaceID string) error {
-	held, err := peopleOf(tx.Q, workspaceID)
+	all, err := staffOf(tx.Q, workspaceID)
 	two := false
 	for _, pair := range Pairs() {
 		var p SecondPerson
 		if err == nil {
-			p, err = observe(tx, pair, workspaceID, held)
+			p, err = observe(tx, pair, workspaceID, all)
 		}
 		if err == nil && p.two() {
 			two, err = true, seeTwo(tx, pair, workspaceID)
@@ -245,13 +268,13 @@ func nullHours(hours *int64) any {
 // ExtendDemand extends the demand for a second person, once, after the last one has left. It also delays approvers whom one person has
 // added, once each. It returns the new end, or 0 if there is nothing to extend. The caller has locked the members.
 func ExtendDemand(tx *db.Tx, workspaceID string) (until int64, err error) {
-	held, err := peopleOf(tx.Q, workspaceID)
+	all, err := staffOf(tx.Q, workspaceID)
 	if err != nil {
 		return 0, err
 	}
 	hours := int64(0)
 	for _, pair := range Pairs() {
-		p, err := observe(tx, pair, workspaceID, held)
+		p, err := observe(tx, pair, workspaceID, all)
 		if err != nil {
 			return 0, err
 		}

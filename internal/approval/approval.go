@@ -265,7 +265,11 @@ func (a Approval) Approvable(people access.SecondPerson) bool {
 // requestableFrom returns the time from which all requesters count as separate from the approver.
 func (a Approval) requestableFrom(people access.SecondPerson) (at int64) {
 	for _, id := range strings.Fields(a.involved) {
-		at = max(at, people.MakerCountsFrom(id))
+		if id == a.Maker.ID || a.Maker.Type != string(audit.Client) {
+			at = max(at, people.FormerMakerCountsFrom(id, a.CreatedAt))
+		} else { // they hold the client, which works on without them
+			at = max(at, people.MakerCountsFrom(id))
+		}
 	}
 	return at
 }
@@ -317,6 +321,9 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 			return denied("permission %s is required as well", also.Approve)
 		case others.CountsFrom(by.ID) > now:
 			return denied("your permission to approve is new: it counts from %s on", time.UnixMilli(others.CountsFrom(by.ID)).UTC().Format("2006-01-02 15:04 UTC"))
+		case a.requestableFrom(others) > now:
+			return denied("whoever asked for this was allowed to while there was no second person: it can be approved from %s on",
+				time.UnixMilli(a.requestableFrom(others)).UTC().Format("2006-01-02 15:04 UTC"))
 		}
 	}
 	return access.RequireRecentLogin(by.Actor, now)

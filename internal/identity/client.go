@@ -281,6 +281,9 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 			err = noteSecretKey(tx, in.ID, by.KeyID)
 		}
 		if err == nil {
+			err = access.DelayClient(tx, in.WorkspaceID, in.ID)
+		}
+		if err == nil {
 			err = RevokeSessions(tx, in.ID, "")
 		}
 		event := clientEvent(audit.ClientRotated, in, "Gave machine client "+next.Name+" a new secret")
