@@ -41,15 +41,15 @@ const ruleLag = 2 * time.Minute
 
 // comparison compares payouts of one batch, or a single one, with the current rules and limits of their workspace.
 type comparison struct {
-	rules   *Rules
-	q       db.Q
-	limits  []limit            // per payout
-	amounts []rule             // rules by amount
-	freed   []rule             // suspended rules by which payouts needed no approval
-	sums    map[batchSum]int64 // of the whole batch
-	demands map[string]demand  // of approvals, by their ids
-	leaks   bool               // an API key was reported as compromised
-	leaked  map[string]leaked  // by approval
+	rules     *Rules
+	q         db.Q
+	limits    []limit            // per payout
+	demanding []rule             // rules that demand approvals
+	freed     []rule             // suspended rules by which payouts needed no approval
+	sums      map[batchSum]int64 // of the whole batch
+	demands   map[string]demand  // of approvals, by their ids
+	leaks     bool               // an API key was reported as compromised
+	leaked    map[string]leaked  // by approval
 }
 
 // compare returns a comparison, or nil if nothing in the workspace could hold a payout.
@@ -61,8 +61,8 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 		}
 	}
 	for _, u := range g.rules {
-		if u.AboveCents != nil || u.UpToCents != nil {
-			c.amounts = append(c.amounts, u)
+		if u.Approvals > 0 {
+			c.demanding = append(c.demanding, u)
 		}
 	}
 	for _, u := range g.alone {
@@ -70,7 +70,7 @@ func (r *Rules) compare(q db.Q, g guard) *comparison {
 			c.freed = append(c.freed, u)
 		}
 	}
-	if len(c.limits) == 0 && len(c.amounts) == 0 && len(c.freed) == 0 && !c.leaks {
+	if len(c.limits) == 0 && len(c.demanding) == 0 && len(c.freed) == 0 && !c.leaks {
 		return nil
 	}
 	return c
@@ -114,7 +114,7 @@ func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
 
 // members reads the payouts of a batch that wait to be sent, and the sums of all its payouts.
 func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum]int64, err error) {
-	byPayee := slices.ContainsFunc(c.amounts, func(u rule) bool { return u.Each == api.EachPayee })
+	byPayee := slices.ContainsFunc(c.demanding, func(u rule) bool { return u.Each == api.EachPayee })
 	sums = map[batchSum]int64{}
 	err = c.q.Each(func(r db.Rows) error {
 		p := readSent(r)
@@ -128,7 +128,7 @@ func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum
 }
 
 // obstacles returns what became stricter since the money of payouts was reserved and was not overridden. These are limits per payout that
-// they exceed, and rules by amount that demand more approvals than they had, or approvals by another role. Limits by day have counted the
+// they exceed, and rules that demand more approvals than they had, or approvals by another role. Limits by day have counted the
 // payouts when their money was reserved. A rule is stricter if it was made after their approval was requested.
 func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 	if c == nil {
@@ -166,7 +166,7 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 			found = append(found, o)
 		}
 		decided := int64(0)
-		for _, u := range c.amounts {
+		for _, u := range c.demanding {
 			if u.activeAt <= p.CreatedAt-ruleLag.Milliseconds() || over(u.ID) {
 				continue
 			}

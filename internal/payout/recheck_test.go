@@ -287,3 +287,31 @@ func TestAPayoutThatWasReleasedAndFailedIsRetriedWithANewApproval(t *testing.T) 
 		}
 	})
 }
+
+// A rule without an amount applies to all payouts, also to those that are approved and not sent yet.
+func TestAStricterRuleWithoutAnAmountHoldsWhatIsNotSent(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for name, terms := range map[string]body{"more approvals": {"approvals": 2}, "approval by a role": {"approvals": 1, "role": "cfo"}} {
+			x, maker, second := n.Pair(t)
+			x.Define("cfo", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+			cfo := x.Member("cfo")
+			x.EverybodyCounts()
+			account := x.Account(100_000)
+			id := pay(maker, account, 10_000)
+			approve(second, id).OK()
+			terms["workspace_id"] = x.WorkspaceID
+			x.Owner.Post("/v2/approval-rules", terms).Created()
+			held := hold(t, n, maker, id)
+			shown := second.Get("/v1/approvals/" + held.RecheckApprovalID).OK()
+			if got := shown.Number("approvals_needed"); got != int64(terms["approvals"].(int)) {
+				t.Errorf("%s: its release needs %d approvals", name, got)
+			}
+			n.Person(t, cfo).Approve(held.RecheckApprovalID).OK()
+			if name == "more approvals" {
+				second.Approve(held.RecheckApprovalID).OK()
+			}
+			n.RunPayouts(t)
+			state(maker, id, "completed")
+		}
+	})
+}
