@@ -24,7 +24,7 @@ type Spending struct {
 	Amount         int64
 	At             int64 // when it was counted, in Unix milliseconds
 
-	payees []string // EntryID, and all entries that have the number
+	payees []string // EntryID, all entries that have the number, and those merged into them
 }
 
 // TakeLimits counts a payout, in the transaction that reserves its money. It returns a fault LIMIT_EXCEEDED if the payout exceeds a limit.
@@ -174,15 +174,24 @@ const maxPayees = 100
 
 // findPayees finds all entries that have the paid number, if there are limits of payees. So paying the number through another entry, or
 // through none, counts for these payees. A method that was not payable when the payout was counted is left out, so that GiveBack undoes no
-// more than TakeLimits did.
+// more than TakeLimits did. Entries that were merged into a payee before are payees, too, because what they were paid that day still counts.
 func (p *Spending) findPayees(q db.Q, limits []limit) (err error) {
 	p.payees = nil
-	if len(p.Key) > 0 && slices.ContainsFunc(limits, func(l limit) bool { return l.EntryID != "" || l.Each == api.EachPayee }) {
+	byPayee := len(p.Key) > 0 && slices.ContainsFunc(limits, func(l limit) bool { return l.EntryID != "" || l.Each == api.EachPayee })
+	if byPayee {
 		p.payees, err = db.Collect(q, func(r db.Rows) string { return db.UnpackID("entry", r, 0) }, `SELECT DISTINCT entry_id FROM receiving_method
 			WHERE account_key = $1 AND status = 'active' AND payable_at <= $2 ORDER BY entry_id LIMIT $3`, p.Key, p.At, maxPayees)
 	}
 	if p.EntryID != "" && !slices.Contains(p.payees, p.EntryID) {
 		p.payees = append(p.payees, p.EntryID)
+	}
+	for i := 0; err == nil && byPayee && i < len(p.payees) && len(p.payees) < maxPayees; i++ {
+		err = q.Each(func(r db.Rows) error {
+			if id := db.UnpackID("entry", r, 0); !slices.Contains(p.payees, id) {
+				p.payees = append(p.payees, id)
+			}
+			return nil
+		}, `SELECT id FROM directory_entry WHERE merged_into = $1 AND deleted_at <= $2 ORDER BY id LIMIT $3`, db.PackID("entry", p.payees[i]), p.At, maxPayees)
 	}
 	return err
 }

@@ -210,3 +210,44 @@ func TestALaterRuleBySumHoldsWhatIsAboveItAlone(t *testing.T) {
 		}
 	})
 }
+
+// A merge makes two payees one, and what either was paid that day counts for it.
+func TestASumOfAPayeeOutlivesAMerge(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		s := newSummed(t, n, body{"approvals": 1, "per": "day", "each": "payee", "above_cents": 2_000_000})
+		s.maker.Post("/v2/limits", body{"workspace_id": s.WorkspaceID, "per": "day", "each": "payee", "amount_cents": 2_300_000}).Created()
+		payee := func(name, digits string) (entry string, method body) {
+			entry = s.Entry(name)
+			asked := s.maker.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account(digits, body{"institution_code": bpi})).OK()
+			s.second.Approve(asked.Text("approval_id")).OK()
+			return entry, body{"receiving_method_id": asked.Text("id"), "settlement_account": nil}
+		}
+		ada, toAda := payee("Ada", "1111111111")
+		bob, toBob := payee("Bob", "2222222222")
+		n.Clock.Advance(25 * time.Hour) // they cool
+		maker := s.maker.Again(t)
+		first, status := s.pay(maker, 900_000, toAda)
+		if status != "pending" {
+			t.Fatalf("the first payout is %s", status)
+		}
+		n.Clock.Advance(time.Second)
+		maker.Post("/v1/directory/"+bob+"/merge", body{"sources": []string{ada}}).OK()
+		n.Clock.Advance(time.Second)
+		for _, one := range []struct {
+			amount int64
+			want   string
+		}{{1_000_000, "pending"}, {200_000, "initiated"}} {
+			if _, got := s.pay(maker, one.amount, toBob); got != one.want {
+				t.Errorf("a payout of %d after the merge is %s, want %s", one.amount, got, one.want)
+			}
+		}
+		maker.Post(payouts, request(s.account, 500_000, toBob)).Fails(422, "LIMIT_EXCEEDED")
+		maker.Post(payouts+"/"+first+"/cancel", nil).OK()
+		if _, got := s.pay(maker, 700_000, toBob); got != "pending" {
+			t.Errorf("a payout after that of before is cancelled is %s", got)
+		}
+		if _, got := s.pay(maker, 400_000, toBob); got != "initiated" {
+			t.Errorf("what the target was paid itself is given back: %s", got)
+		}
+	})
+}
