@@ -62,6 +62,7 @@ func TestASuspendedRuleThatStillGuardsEndsAfterAnotherPersonApproves(t *testing.
 		byKeys := storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true, "role": "disbursement_authorizer"})
 		second := n.Person(t, g.Member("admin"))
 		g.Staff("admin", 2)
+		g.Staff("disbursement_authorizer", 2)
 		g.expect("suspended", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
 		replacement, waits := g.rule(body{"approvals": 3, "role": "admin"})
 		g.expect("with the replacement requested", g.need("acc", "instapay", 100), "2 disbursement_authorizer")
@@ -100,5 +101,42 @@ func TestARuleThatOnePersonMadeAfterTheOtherLeftIsSuspendedBeforeANewOneCounts(t
 		g.expect("once another person has joined", g.need("acc", "instapay", 100), "1")
 		u := servertest.Decoded[[]api.ApprovalRule](g.Owner.Get("/v2/approval-rules?workspace_id=" + g.WorkspaceID))[0]
 		g.expect("the rule", u.ID+" "+u.Status+" "+u.SuspendedBecause, free+" suspended made_alone")
+	})
+}
+
+// Confirming a suspended rule makes it as strict for the people who are there as making it anew would.
+func TestASuspendedRuleThatNobodyCouldSatisfyIsNotConfirmed(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		byKeys := storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true})
+		second := n.Person(t, g.Member("admin"))
+		confirm := func() *servertest.Answer { return g.Owner.Post("/v2/approval-rules/"+byKeys+"/confirm", nil) }
+		confirm().Fails(422, "APPROVAL_CHANGED")
+		third := g.Member("disbursement_authorizer")
+		waits := confirm().OK().Text("approval_id")
+		g.Owner.Delete(g.Path("/members/" + third.UserID)).OK()
+		second.Approve(waits).Fails(422, "APPROVAL_CHANGED")
+	})
+}
+
+// Without the rule nothing would hold what it let through.
+func TestASuspendedRuleThatHoldsPayoutsIsRemovedByTwo(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		free, _ := g.rule(body{"approvals": 0})
+		spare, _ := g.rule(body{"approvals": 0, "up_to_cents": 1})
+		before := pay(g.Owner, g.Account(1_000_000), 5_000)
+		second := n.Person(t, g.Member("admin"))
+		hold(t, n, g.Owner, before)
+		removal := g.Owner.Delete("/v2/approval-rules/" + free).OK()
+		if removal.Text("status") != "suspended" || removal.Text("approval_id") == "" {
+			t.Fatalf("the removal does not wait: %s", removal.Body)
+		}
+		g.Owner.Post(payouts+"/"+before+"/confirm", nil).Fails(403, "SECOND_PERSON_REQUIRED")
+		second.Approve(removal.Text("approval_id")).OK()
+		g.Owner.Post(payouts+"/"+before+"/confirm", nil).OK()
+		n.RunPayouts(t)
+		state(g.Owner, before, "completed")
+		g.expect("with nothing held", g.Owner.Delete("/v2/approval-rules/"+spare).OK().Text("status"), "removed")
 	})
 }

@@ -101,6 +101,9 @@ func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (a
 		if u.Status != api.RuleSuspended || u.ApprovalID != "" {
 			return u, audit.None("the rule is not suspended, or its confirmation waits already"), nil
 		}
+		if err := possible(checkPeople(tx.Q, u, all, people), "confirm it once there are, or remove it"); err != nil {
+			return api.ApprovalRule{}, audit.Event{}, err
+		}
 		c := ruleChange{Rule: u, Confirm: true}
 		event := audit.Event{Action: audit.PayoutRuleApproved, WorkspaceID: u.WorkspaceID, ResourceID: u.ID, Description: "Confirmed the rule: " + ruleText(u.ApprovalRuleTerms),
 			Changes: c.changes()}
@@ -161,7 +164,14 @@ func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (ap
 			}
 		}
 		event.Changes = removal(u).changes()
-		if u.ApprovalID = ""; all[at].guards() && loosened(all, at, people) {
+		frees := all[at].guards() && loosened(all, at, people)
+		if !frees {
+			frees, err = all[at].holdsUnsent(tx.Q)
+		}
+		if err != nil {
+			return api.ApprovalRule{}, event, err
+		}
+		if u.ApprovalID = ""; frees {
 			u.ApprovalID, err = r.approvals.RequestRelaxation(tx, by, people, approval.Request{Kind: ruleKind, Mode: onlyMode(u.Mode), WorkspaceID: u.WorkspaceID, Workspace: number,
 				SubjectID: u.ID, Version: 1, Payload: removal(u)})
 			if err != nil {
@@ -186,6 +196,15 @@ func loosened(all []rule, at int, people access.SecondPerson) bool {
 		less = less || i != at && other.guards() && meet(other.Mode, all[at].Mode) && other.demand().weaker(own)
 	}
 	return less
+}
+
+// holdsUnsent reports whether payouts may be held because a rule is suspended that let them through without approval. Without the rule
+// nothing would hold them.
+func (u rule) holdsUnsent(q db.Q) (bool, error) {
+	if u.SuspendedBecause != api.RuleMadeAlone || u.Approvals > 0 {
+		return false, nil
+	}
+	return q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND status = 'pending' AND approvals_needed = 0 LIMIT 1`, u.WorkspaceID).Scan(new(string))
 }
 
 // mayRead returns the workspace of a request, if the caller may read its rules and limits.
@@ -270,9 +289,14 @@ func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err erro
 func (r *Rules) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
 	all, people, err := r.lockedRules(tx, u.WorkspaceID)
 	if err == nil {
-		err = checkPeople(tx.Q, u, slices.DeleteFunc(all, func(one rule) bool { return one.ID == u.ID }), people)
+		err = possible(checkPeople(tx.Q, u, slices.DeleteFunc(all, func(one rule) bool { return one.ID == u.ID }), people), "reject it")
 	}
-	return fault.Replace(err, fault.Validation, fault.New(fault.ApprovalChanged, "no longer are there enough people who could approve by this rule: reject it"))
+	return err
+}
+
+// possible replaces the fault of checkPeople about a rule that exists.
+func possible(err error, instead string) error {
+	return fault.Replace(err, fault.Validation, fault.New(fault.ApprovalChanged, "no longer are there enough people who could approve by this rule: %s", instead))
 }
 
 func orNull(n *int64) any {
@@ -328,7 +352,7 @@ func (r *Rules) ruleKind() approval.Kind {
 			if err := a.Payload(&c); err != nil {
 				return nil, "", err
 			}
-			if !c.Remove && !c.Confirm {
+			if !c.Remove {
 				if err := r.stillPossible(tx, c.Rule); err != nil {
 					return nil, "", err
 				}
