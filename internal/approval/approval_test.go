@@ -689,3 +689,20 @@ func TestAnInstitutionIsOneThatCanBePaid(t *testing.T) {
 		expect(t, "the code of the successor", after.Text("institution_code"), "")
 	})
 }
+
+// The second person of a pair may join while the policy waits for that of the other.
+func TestALooserPolicyTakesTheSecondPersonOfEveryPairThatThereIsWhenItIsApproved(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		x.Define("keeper", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
+		x.Define("payer", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+		keeper := n.Person(t, x.Member("keeper"))
+		ask := func() string {
+			return x.Owner.Patch(x.Path("/receiving-policy"), body{"second_person_hours": 1}).OK().Text("approval_id")
+		}
+		waits := ask()
+		x.Member("payer")
+		keeper.Approve(waits).Fails(422, "APPROVAL_CHANGED")
+		keeper.Approve(ask()).Fails(403, "FORBIDDEN")
+	})
+}

@@ -55,6 +55,13 @@ func policyKindOf(name string, pairs [2]access.Pair) Kind {
 			if err := a.Payload(&c); err != nil {
 				return nil, "", err
 			}
+			receiving, payouts, err := observePairs(tx, a.WorkspaceID)
+			if err != nil {
+				return nil, "", err
+			}
+			if now := relaxationKind(receiving, payouts, c.after()); now != "" && now != name && name != bothPolicyKind {
+				return nil, "", fault.New(fault.ApprovalChanged, "this takes the agreement of others by now: reject it, then ask again")
+			}
 			saved, err := access.SavePolicy(tx, a.WorkspaceID, a.Version, c.after(), false)
 			if err == nil && !saved {
 				err = fault.New(fault.ApprovalChanged, "the policy has changed since this was asked for: ask again")
@@ -123,6 +130,14 @@ func relaxationKind(receiving, payouts access.SecondPerson, after access.Policy)
 		return payoutPolicyKind
 	}
 	return ""
+}
+
+// observePairs reads and records who may approve in each pair.
+func observePairs(tx *db.Tx, workspaceID string) (receiving, payouts access.SecondPerson, err error) {
+	if receiving, err = access.ObserveSecondPerson(tx, access.Receiving, workspaceID); err == nil {
+		payouts, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
+	}
+	return receiving, payouts, err
 }
 
 // Policy returns how a workspace guards the destinations of its payments.
@@ -198,11 +213,7 @@ func (s *Service) updatePolicy(tx *db.Tx, by db.Caller, number int64, in UpdateP
 	if err := access.RequireModeOfWorkspace(tx.Q, by.Actor, in.ID); err != nil {
 		return event, err
 	}
-	p, err := access.ObserveSecondPerson(tx, access.Receiving, in.ID)
-	if err != nil {
-		return event, err
-	}
-	payouts, err := access.ObserveSecondPerson(tx, access.Payouts, in.ID)
+	p, payouts, err := observePairs(tx, in.ID)
 	if err != nil {
 		return event, err
 	}
