@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"slices"
 	"strings"
 
 	"bursar/api"
@@ -34,6 +35,30 @@ type grant struct {
 
 	Define *api.RoleDefine `json:"define,omitzero"`
 	Before string          `json:"before"` // the permissions of a role that gets more
+	// Holders are the members and invited people who have that role.
+	Holders []holder `json:"holders,omitzero"`
+}
+
+// holder is a person or a machine client who has a role.
+type holder struct {
+	ID   string `json:"id"`
+	Name string `json:"name"` // or the address
+}
+
+// coversAll reports whether everyone who has a role now was shown.
+func (g grant) coversAll(now []holder) bool {
+	return !slices.ContainsFunc(now, func(h holder) bool {
+		return !slices.ContainsFunc(g.Holders, func(shown holder) bool { return shown.ID == h.ID })
+	})
+}
+
+// holderNames describes who has a role.
+func (g grant) holderNames() string {
+	names := make([]string, len(g.Holders))
+	for i, h := range g.Holders {
+		names[i] = h.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 func (g grant) of() string {
@@ -88,6 +113,7 @@ func showGrant(a approval.Approval, _ bool) (string, []api.ApprovalField, error)
 		return "More permissions for the role " + g.RoleName, []api.ApprovalField{
 			{Field: "role", Before: g.RoleName, After: g.Define.Name},
 			{Field: "permissions", Before: g.Before, After: g.Permissions},
+			{Field: "members", Before: g.holderNames(), After: g.holderNames()},
 		}, err
 	}
 	return "Role " + g.RoleName + " for " + g.Email, []api.ApprovalField{
@@ -189,6 +215,15 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	shown, need := role.Permissions.String() == g.Permissions, access.ParseSet(g.Permissions)|access.SetOf(access.MembersWrite)
 	if g.Define != nil {
 		shown, need = role.Permissions.String() == g.Before, access.ParseSet(g.Permissions)|role.Permissions|access.SetOf(access.RolesWrite)
+	}
+	if g.Define != nil && shown {
+		holders, err := holdersOf(tx.Q, a.WorkspaceID, g.Role)
+		if err != nil {
+			return nil, "", err
+		}
+		if !g.coversAll(holders) {
+			return nil, "", fault.New(fault.ApprovalChanged, "others have got the role since this was asked for: reject it, then ask again")
+		}
 	}
 	if _, lacks := held.Lacks(need); lacks || !exists || !shown {
 		return nil, "", fault.New(fault.ApprovalChanged, "the role has changed since, or whoever asked for this may no longer grant it: reject it, then ask again")

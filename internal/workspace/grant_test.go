@@ -322,3 +322,69 @@ func TestAWidenedRoleEndsNoVacancy(t *testing.T) {
 		}
 	})
 }
+
+// More permissions for a role are approved for those who had the role when they were requested.
+func TestMorePermissionsForARoleAreForTheMembersWhoWereShown(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, maker, second := n.Pair(t)
+		x.Define("clerk", "ws.read")
+		first, email := x.Member("clerk"), servertest.NewEmail()
+		widen := func() string {
+			return waits(maker.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.payouts.read", "ws.payouts.approve"}}))
+		}
+		id := widen()
+		if shown := second.Get("/v1/approvals/" + id).OK(); !strings.Contains(string(shown.Body), first.Email()) {
+			t.Errorf("the approver does not see who has the role: %s", shown.Body)
+		}
+		maker.Post(x.Path("/members"), body{"email": email, "role": "clerk"}).OK()
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+		id = widen()
+		if shown := second.Get("/v1/approvals/" + id).OK(); !strings.Contains(string(shown.Body), email) {
+			t.Errorf("the approver does not see who is invited with the role: %s", shown.Body)
+		}
+		maker.Delete(x.Path("/members/" + first.UserID)).OK()
+		second.Approve(id).OK()
+	})
+}
+
+// An approver may be left, and still too few.
+func TestRemovingAnApproverTellsWhatWaitsForMoreOrForARoleOrForBothPairs(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		pay := func(x *servertest.Tenant) {
+			x.Owner.Post("/v2/payout-requests", body{"source_account_id": x.Account(1_000), "amount_cents": 100, "currency": "PHP",
+				"settlement_account": body{"bank_account_name": "Ada", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}}).Created()
+		}
+		for name, c := range map[string]struct {
+			ask    func(x *servertest.Tenant, carol *servertest.Client)
+			remove string // "" is the member
+		}{
+			"two approvals": {func(x *servertest.Tenant, _ *servertest.Client) {
+				x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2}).Created()
+				pay(x)
+			}, ""},
+			"a role": {func(x *servertest.Tenant, carol *servertest.Client) {
+				x.Define("cfo", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+				x.Give(carol, "cfo")
+				x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "cfo"}).Created()
+				pay(x)
+			}, "cfo"},
+			"both pairs": {func(x *servertest.Tenant, _ *servertest.Client) {
+				x.Owner.Patch(x.Path("/receiving-policy"), body{"second_person_hours": 1}).OK()
+			}, ""},
+		} {
+			x := n.Tenant(t)
+			x.Define("payer", "ws.read", "ws.payouts.read", "ws.payouts.approve")
+			x.Member("payer")
+			carol := x.Member("disbursement_authorizer")
+			x.EverybodyCounts()
+			c.ask(x, carol)
+			path := x.Path("/members/" + carol.UserID)
+			if c.remove != "" {
+				path = x.Path("/roles/" + carol.UserID + "/" + c.remove)
+			}
+			if got := x.Owner.Delete(path).OK(); !strings.Contains(string(got.Body), `"approvals_waiting":1`) {
+				t.Errorf("%s: %s", name, got.Body)
+			}
+		}
+	})
+}

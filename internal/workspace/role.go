@@ -202,17 +202,17 @@ func (s *Service) DefineRole(ctx context.Context, by db.Caller, in DefineRoleInp
 		if err == nil && exists {
 			err = access.RequireToTouch(held, before.Permissions, in.ID)
 		}
-		var holders bool
+		var holders []holder
 		if err == nil {
-			holders, err = roleHeld(tx.Q, in.ID, in.Role)
+			holders, err = holdersOf(tx.Q, in.ID, in.Role)
 		}
-		if more := in.set &^ before.Permissions; err == nil && holders && more != 0 {
+		if more := in.set &^ before.Permissions; err == nil && len(holders) > 0 && more != 0 {
 			err = access.RequireAdministrationToGrant(by.Actor, tx.Now(), more)
 			if err == nil {
 				err = access.RequireModeToGrant(tx.Q, by.Actor, in.ID, more)
 			}
 			if err == nil {
-				g := grant{Role: in.Role, RoleName: before.Name, Before: before.Permissions.String(), Permissions: in.set.String(), Define: &in.RoleDefine}
+				g := grant{Role: in.Role, RoleName: before.Name, Before: before.Permissions.String(), Permissions: in.set.String(), Define: &in.RoleDefine, Holders: holders}
 				out.ApprovalID, event, err = s.hold(tx, by, number, in.ID, more, g)
 			}
 		}

@@ -215,6 +215,12 @@ func roleHeld(q db.Q, workspaceID, role string) (bool, error) {
 	return q.Row(`SELECT account_id FROM member_role WHERE workspace_id = $1 AND role = $2 LIMIT 1`, workspaceID, role).Scan(new(string))
 }
 
+// holdersOf lists the members and invited people who have a role.
+func holdersOf(q db.Q, workspaceID, role string) ([]holder, error) {
+	return db.Collect(q, func(r db.Rows) holder { return holder{r.Text(0), cmp.Or(r.Text(1), r.Text(2))} }, `SELECT m.account_id, a.email, a.name
+		FROM member_role m JOIN account a ON a.id = m.account_id WHERE m.workspace_id = $1 AND m.role = $2 ORDER BY m.account_id`, workspaceID, role)
+}
+
 func roleUnused(q db.Q, workspaceID, role string) error {
 	held, err := roleHeld(q, workspaceID, role)
 	if err == nil && held {
