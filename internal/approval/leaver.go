@@ -31,46 +31,23 @@ func (s *Service) WaitsFor(q db.Q, workspaceID, accountID string) (list []WaitsF
 	if err != nil {
 		return nil, err
 	}
-	people, roles := map[access.Pair]access.SecondPerson{}, map[string][]access.Role{}
+	people := map[access.Pair]access.SecondPerson{}
+	for _, pair := range access.Pairs() {
+		if people[pair], err = access.FindSecondPerson(q, pair, workspaceID, s.db.Now()); err != nil {
+			return nil, err
+		}
+	}
 	for _, r := range rows {
 		var maker api.ApprovalMaker
 		if err := json.Unmarshal([]byte(r.maker), &maker); err != nil {
 			return nil, fmt.Errorf("read who asked for the approval %s: %w", r.ID, err)
 		}
 		one := WaitsFor{ID: r.ID, Kind: r.Kind, Made: maker.ID == accountID}
-		pair := s.kinds[r.Kind].Pair
-		if _, read := people[pair]; !read {
-			if people[pair], err = access.FindSecondPerson(q, pair, workspaceID, s.db.Now()); err != nil {
-				return nil, err
-			}
-			for _, id := range people[pair].Approvers() {
-				if roles[id], err = access.RolesOf(q, workspaceID, id); err != nil {
-					return nil, err
-				}
-			}
-		}
-		one.Decides = r.needs(accountID, people[pair], roles)
+		able := s.approversOf(r.Approval, people)
+		one.Decides = slices.Contains(able, accountID) && int64(len(able)-1) < r.needed
 		if one.Made || one.Decides {
 			list = append(list, one)
 		}
 	}
 	return list, nil
-}
-
-// needs reports whether a pending approval needs a person: without their vote too few people can vote.
-func (a Approval) needs(accountID string, people access.SecondPerson, roles map[string][]access.Role) bool {
-	votes := int64(0)
-	may := func(id string) bool {
-		return !a.involves(id) && (a.role == "" || slices.ContainsFunc(roles[id], func(r access.Role) bool { return r.Key == a.role }))
-	}
-	theirs := false
-	for _, id := range people.Approvers() {
-		switch {
-		case id == accountID:
-			theirs = may(id)
-		case may(id):
-			votes++ // given already, or still possible
-		}
-	}
-	return theirs && votes < a.needed
 }

@@ -225,19 +225,30 @@ func isEmailProved(q db.Q, accountID string) (*bool, error) {
 }
 
 // mayDecide lists who could decide an approval, for the mail that notifies them.
-func (s *Service) mayDecide(q db.Q, a Approval, now int64) (list []string, err error) {
-	people, err := access.FindSecondPerson(q, s.kinds[a.Kind].Pair, a.WorkspaceID, now)
-	for _, id := range people.Approvers() {
-		if err != nil || a.involves(id) || a.voted(id) {
+func (s *Service) mayDecide(q db.Q, a Approval, now int64) ([]string, error) {
+	people, kind := map[access.Pair]access.SecondPerson{}, s.kinds[a.Kind]
+	for _, pair := range []access.Pair{kind.Pair, kind.Also} {
+		if pair.Approve == "" {
 			continue
 		}
-		var roles []access.Role
-		roles, err = access.RolesOf(q, a.WorkspaceID, id)
-		if a.role == "" || slices.ContainsFunc(roles, func(r access.Role) bool { return r.Key == a.role }) {
+		var err error
+		if people[pair], err = access.FindSecondPerson(q, pair, a.WorkspaceID, now); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(s.approversOf(a, people), a.voted), nil
+}
+
+// approversOf lists who could approve a request, or has, including those who do not count yet. They have no part in it, and hold the
+// demanded role and the permissions of all pairs that it touches.
+func (s *Service) approversOf(a Approval, people map[access.Pair]access.SecondPerson) (list []string) {
+	kind := s.kinds[a.Kind]
+	for _, id := range people[kind.Pair].Approvers() {
+		if !a.involves(id) && people[kind.Pair].WillCount(id, a.role, a.CreatedAt) && (kind.Also.Approve == "" || people[kind.Also].WillCount(id, "", a.CreatedAt)) {
 			list = append(list, id)
 		}
 	}
-	return list, err
+	return list
 }
 
 // RequestRelaxation requests approval of a looser change, if there is a person who could approve it, or was until recently. Otherwise the id is

@@ -57,7 +57,7 @@ func (s *Service) FindSame(q db.Q, kind, workspaceID, subjectID string, same any
 	return "", err
 }
 
-// Stranded counts the pending approvals of a workspace that no one can approve, because everyone who may approve has a part in them.
+// Stranded counts the pending approvals of a workspace that cannot be approved, because too few people are left who may.
 func (s *Service) Stranded(tx *db.Tx, workspaceID string) (n int, err error) {
 	people := map[access.Pair]access.SecondPerson{}
 	for _, pair := range access.Pairs() {
@@ -66,11 +66,12 @@ func (s *Service) Stranded(tx *db.Tx, workspaceID string) (n int, err error) {
 		}
 	}
 	return n, tx.Each(func(r db.Rows) error {
-		if pair := s.kinds[r.Text(0)].Pair; !(Approval{involved: r.Text(1)}).Approvable(people[pair]) {
+		a := Approval{Kind: r.Text(0), involved: r.Text(1), needed: r.Int(2), role: r.Text(3), CreatedAt: r.Int(4)}
+		if int64(len(s.approversOf(a, people))) < a.needed {
 			n++
 		}
 		return nil
-	}, `SELECT kind, involved FROM approval WHERE workspace_id = $1 AND state = 'pending' ORDER BY id LIMIT $2`, workspaceID, maxStranded)
+	}, `SELECT kind, involved, needed, role, created_at FROM approval WHERE workspace_id = $1 AND state = 'pending' ORDER BY id LIMIT $2`, workspaceID, maxStranded)
 }
 
 // ExtendInput names a workspace.
