@@ -208,9 +208,15 @@ func (p SecondPerson) two() bool {
 // MakerCountsFrom returns from when on the requests of a member or a machine client may be approved. A person who joined while there was no
 // second person may be a puppet account of the approver, and so may the holder of a client that was created then.
 func (p SecondPerson) MakerCountsFrom(accountID string) int64 {
-	from := p.members[accountID]
-	if from > p.now && p.Vacant() {
-		return max(from, p.DemandEnds()) // which may have been extended
+	from, may := p.makers[accountID]
+	if !p.Vacant() {
+		return from
+	}
+	if !may {
+		from = p.members[accountID]
+	}
+	if from > p.now {
+		from = max(from, p.DemandEnds()) // which may have been extended
 	}
 	return from
 }
