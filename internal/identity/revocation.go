@@ -185,11 +185,13 @@ func placesThrough(q db.Q, keys []string, compromised bool) (organizations, work
 	return organizations, workspaces, err
 }
 
-// lockPlaces locks what placesThrough returns.
+// lockPlaces locks what placesThrough returns. It finds the workspaces after it has locked the organizations: until then an owner who came
+// through the keys could create one after another, and delay the revocation by that.
 func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, workspaces []string, err error) {
-	organizations, workspaces, err = placesThrough(tx.Q, keys, compromised)
-	if err != nil {
-		return nil, nil, err
+	if compromised {
+		if organizations, err = access.OrganizationsThrough(tx.Q, keys); err != nil {
+			return nil, nil, err
+		}
 	}
 	for _, id := range organizations {
 		if err = tx.Exec(`UPDATE organization SET name = name WHERE id = $1`, id); err == nil {
@@ -198,6 +200,9 @@ func lockPlaces(tx *db.Tx, keys []string, compromised bool) (organizations, work
 		if err != nil {
 			return nil, nil, err
 		}
+	}
+	if workspaces, err = access.WorkspacesThrough(tx.Q, keys); err != nil {
+		return nil, nil, err
 	}
 	for _, id := range workspaces {
 		if _, _, err = access.LockMembers(tx, id); err != nil {
