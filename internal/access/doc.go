@@ -26,7 +26,8 @@
 //
 //   - One person cannot become two by inviting themselves. In the state two, a grant of approve needs a second person who counts. In the
 //     state vacant there is none, so a grant applies at once and counts when the time ends. Approvers and owners are mailed. A person who
-//     was allowed to request in that time does not count as someone other than the approver, either.
+//     was allowed to request in that time does not count as someone other than the approver, nor does a machine client that was created or
+//     got a new secret then.
 //   - One person cannot become the only one by removing the others. One person can remove access, with immediate effect, but the demand
 //     outlives it. Only people who count prolong the state two, so a puppet account does not. [SecondPerson] records when they were last
 //     seen.
