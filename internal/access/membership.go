@@ -304,6 +304,12 @@ func MemberOf(q db.Q, workspaceID, accountID string) (m Member, found bool, err 
 	return scanMember(q.Row(`SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID))
 }
 
+// InvitationOf returns the id of the invitation by which an account has come into a workspace, or "".
+func InvitationOf(q db.Q, workspaceID, accountID string) (id string, err error) {
+	_, err = q.Row(`SELECT COALESCE(invitation_id, '') FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID).Scan(&id)
+	return id, err
+}
+
 func scanMember(row db.Row) (m Member, found bool, err error) {
 	var accepted bool
 	found, err = row.Scan(&m.ID, &m.AccountID, &accepted)

@@ -134,6 +134,8 @@ type Kind struct {
 	Parts func(tx *db.Tx, a Approval, state string) ([]audit.Event, error)
 	// Show returns old and new values, with account numbers in full or masked.
 	Show func(a Approval, full bool) (summary string, fields []api.ApprovalField, err error)
+	// Now returns what an approver of one sees in addition, as it is now. It may be nil.
+	Now func(q db.Q, a Approval) ([]api.ApprovalField, error)
 }
 
 // Request describes an approval to create.

@@ -481,3 +481,48 @@ func TestTheApproverSeesEachFieldThatChanged(t *testing.T) {
 		}
 	})
 }
+
+// The approver sees by name which permissions the requester and the approvers have got and lost, by a role or by a change of one, and which of
+// their addresses nobody has verified.
+func TestTheApproverSeesWhichPermissionsChanged(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		entry := x.Entry("Ada")
+		second := n.Person(t, x.Member("admin"))
+		x.Define("clerk", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.tags.write")
+		x.Define("payer", "ws.read", "ws.receiving.write")
+		maker := x.Member("clerk")
+		x.Owner.Post(x.Path("/roles"), body{"user_id": maker.UserID, "role": "payer"}).OK()
+		x.Owner.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "permissions": []string{"ws.read", "ws.directory.read", "ws.receiving.read", "ws.directory.write"}}).OK()
+		_, method := add(maker, entry, "1")
+		text := `{"type":"person","name":"Bob","receiving_methods":[{"provider":"bank","account_name":"Bob","account_id":"22223333"}]}`
+		imported := x.Owner.Post("/v1/directory/imports?format=ndjson&workspace_id="+x.WorkspaceID, text).OK().Text("id")
+		n.RunImports(t)
+		job := second.Get("/v1/directory/imports/" + imported).OK().Text("approval_id")
+		for what, id := range map[string]string{"a method": method, "an import": job} {
+			var got []string
+			for _, row := range servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id)).RoleChanges {
+				for _, c := range row.Changes {
+					if c.Field == "permissions" {
+						got = append(got, row.Action+" "+string(c.Before)+" "+string(c.After))
+					}
+				}
+			}
+			want := []string{"iam.member.role_assigned null \"ws.receiving.write\"", "iam.role.updated \"ws.tags.write\" null", "iam.role.updated null \"ws.directory.write\""}
+			if what == "an import" { // where the approver is the new one
+				want = []string{"iam.member.added null \"ws.receiving.approve\""}
+			}
+			for _, one := range want {
+				if !slices.Contains(got, one) {
+					t.Errorf("%s: the role changes %q do not have %s", what, got, one)
+				}
+			}
+		}
+		email := servertest.NewEmail()
+		grant := x.Owner.Post(x.Path("/members"), body{"email": email, "role": "admin"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		fields := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + grant)).Fields
+		if !slices.Contains(fields, api.ApprovalField{Field: "address", Before: "not verified", After: "not verified"}) {
+			t.Errorf("the grant shows %+v", fields)
+		}
+	})
+}

@@ -201,9 +201,13 @@ func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) 
 		return a, api.Approval{}, err
 	}
 	var who viewer
+	var more []api.ApprovalField
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		if who, err = view(q, by, held, a.WorkspaceID, s.db.Now(), access.Pairs()...); err == nil {
-			a.Maker.EmailProved, err = isEmailProved(q, a.Maker.ID)
+			a.Maker.EmailProved, err = IsEmailProved(q, a.Maker.ID)
+		}
+		if now := s.kinds[a.Kind].Now; err == nil && now != nil {
+			more, err = now(q, a)
 		}
 		return err
 	})
@@ -211,11 +215,12 @@ func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) 
 		return a, api.Approval{}, err
 	}
 	shown, err := s.wire(who, a, full && (s.kinds[a.Kind].Pair != access.Receiving || held.Has(access.ReceivingRead)))
+	shown.Fields = append(shown.Fields, more...)
 	return a, shown, err
 }
 
-// isEmailProved reports whether the address of a person is proved to be theirs. It is nil for a machine client.
-func isEmailProved(q db.Q, accountID string) (*bool, error) {
+// IsEmailProved reports whether the address of a person is proved to be theirs. It is nil for a machine client.
+func IsEmailProved(q db.Q, accountID string) (*bool, error) {
 	var proof string
 	found, err := q.Row(`SELECT email_proof FROM account WHERE id = $1 AND kind = 'person'`, accountID).Scan(&proof)
 	if err != nil || !found {

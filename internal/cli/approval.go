@@ -136,7 +136,7 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 		pairs = append(pairs, "Payee's "+f.Field+" lately", orNone(f.Before)+" → "+orNone(f.After))
 	}
 	for _, change := range a.RoleChanges {
-		pairs = append(pairs, "Role changed lately", localTime(change.Timestamp)+" "+change.Description+" ("+change.ActorName+")")
+		pairs = append(pairs, "Role changed lately", localTime(change.Timestamp)+" "+change.Description+" ("+change.ActorName+")"+permissionsOf(change))
 	}
 	for _, change := range a.RecentChanges {
 		pairs = append(pairs, "Changed lately", localTime(change.Timestamp)+" "+change.Description+" ("+change.ActorName+")")
@@ -144,7 +144,11 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 	if a.ApprovalsNeeded > 1 {
 		pairs = append(pairs, "Approvals", fmt.Sprintf("%d of %d", len(a.Approvals), a.ApprovalsNeeded))
 		for _, vote := range a.Approvals {
-			pairs = append(pairs, "  "+vote.Name, localTime(vote.At)+", "+vote.Verification)
+			name := vote.Name
+			if !vote.EmailProved {
+				name += " (address not verified)"
+			}
+			pairs = append(pairs, "  "+name, localTime(vote.At)+", "+vote.Verification)
 		}
 	}
 	if l := a.Lines; l != nil {
@@ -337,4 +341,18 @@ do that, once. An owner who is not a member gives the id of the workspace.`,
 	}
 	f.Bind(c, false)
 	return r.inWorkspace(c)
+}
+
+// permissionsOf lists the permissions that a change of roles has added and removed.
+func permissionsOf(change api.ApprovalChange) (text string) {
+	for _, c := range change.Changes {
+		switch {
+		case c.Field != "permissions":
+		case string(c.Before) == "null":
+			text += " +" + strings.Trim(string(c.After), `"`)
+		default:
+			text += " -" + strings.Trim(string(c.Before), `"`)
+		}
+	}
+	return text
 }

@@ -132,8 +132,9 @@ type approvalPage struct {
 	api.Approval
 	Fields       []approvalField
 	Recent       []approvalChange
-	Changed      []approvalField // of the payee in the last 30 days
-	Unproved     bool            // the requester's address is not verified
+	Roles        []approvalChange // of the requester and the approvers
+	Changed      []approvalField  // of the payee in the last 30 days
+	Unproved     bool             // the requester's address is not verified
 	Verification string
 	Reason       string
 	MayReject    bool
@@ -203,6 +204,9 @@ func (v *visit) approval() (approvalPage, error) {
 	data.Unproved = a.RequestedBy.EmailProved != nil && !*a.RequestedBy.EmailProved
 	for _, change := range a.RecentChanges {
 		data.Recent = append(data.Recent, approvalChange{change, shownChanges(change.Changes, v.zone)})
+	}
+	for _, change := range a.RoleChanges {
+		data.Roles = append(data.Roles, approvalChange{change, shownChanges(change.Changes, v.zone)})
 	}
 	return data, nil
 }

@@ -26,7 +26,8 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 			return err
 		})
 	}
-	if err != nil || a.Kind != methodKind && a.Kind != identityKind {
+	ofPayee := a.Kind == methodKind || a.Kind == identityKind
+	if err != nil || !ofPayee && shown.Lines == nil {
 		return shown, err
 	}
 	held, err := s.authority.Permissions(ctx, by.Actor, a.WorkspaceID)
@@ -36,6 +37,9 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 	var e entry
 	var untold bool
 	err = s.db.Read(ctx, func(q db.Q) error {
+		if shown.RoleChanges, err = roleChanges(q, a.WorkspaceID, a.Workspace(), peopleOf(by, shown), s.db.Now()); err != nil || !ofPayee {
+			return err
+		}
 		at, err := locate(q, a.AboutID)
 		if err != nil {
 			return err
@@ -49,8 +53,8 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 		}
 		shown.RecentChanges, shown.ChangedFields = recent.list, recent.changedFields()
 		shown.Contacts = contacts(e.Fields, recent.earlierContacts())
-		if shown.RoleChanges, err = roleChanges(q, e.WorkspaceID, e.workspace, peopleOf(by, shown), s.db.Now()); err != nil || a.Kind != methodKind {
-			return err
+		if a.Kind != methodKind {
+			return nil
 		}
 		untold, err = revealing(by, e).Left(q, s.db.Now())
 		return err
@@ -263,21 +267,70 @@ func peopleOf(by db.Caller, a api.Approval) (ids []string) {
 	return slices.Compact(ids)
 }
 
-// roleChanges returns recent changes of the membership of people, newest first.
+// roleChanges returns recent changes of the roles of people, newest first: which roles they were given or lost, with the permissions of
+// each, and which permissions were added to or removed from the roles that they have.
 func roleChanges(q db.Q, workspaceID string, workspace int64, people []string, now int64) ([]api.ApprovalChange, error) {
-	list := []api.ApprovalChange{}
-	for _, id := range people {
+	list, roles := []api.ApprovalChange{}, map[string]access.Role{}
+	add := func(resource, actions string) error {
 		shown := 0
-		err := eachRecent(q, workspaceID, workspace, id, now, func(row api.ApprovalChange) {
-			if shown < maxRecent && strings.HasPrefix(row.Action, "iam.member.") {
+		return eachRecent(q, workspaceID, workspace, resource, now, func(row api.ApprovalChange) {
+			if shown < maxRecent && strings.HasPrefix(row.Action, actions) {
 				list = append(list, row)
 				shown++
 			}
 		})
+	}
+	for _, id := range people {
+		invitation, err := access.InvitationOf(q, workspaceID, id)
+		if err == nil {
+			err = add(id, "iam.member.")
+		}
+		if err == nil && invitation != "" { // which had a role of its own
+			err = add(invitation, "iam.member.")
+		}
 		if err != nil {
+			return nil, err
+		}
+		have, err := access.RolesOf(q, workspaceID, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, role := range have {
+			roles[role.Key] = role
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(roles)) {
+		if err := add(key, "iam.role."); err != nil {
+			return nil, err
+		}
+	}
+	for i := range list {
+		if err := addPermissions(q, workspaceID, &list[i]); err != nil {
 			return nil, err
 		}
 	}
 	slices.SortStableFunc(list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
 	return list, nil
+}
+
+// addPermissions adds to a change of a member's roles the permissions that these roles have now.
+func addPermissions(q db.Q, workspaceID string, row *api.ApprovalChange) error {
+	var more audit.Changes
+	for _, c := range row.Changes {
+		if c.Field != "roles" {
+			continue
+		}
+		given, taken := plain(c.After), plain(c.Before)
+		role, found, err := access.FindRole(q, workspaceID, cmp.Or(given, taken))
+		switch {
+		case err != nil:
+			return err
+		case found && given != "":
+			more.AddItems("permissions", nil, role.Permissions.Names())
+		case found:
+			more.AddItems("permissions", role.Permissions.Names(), nil)
+		}
+	}
+	row.Changes = slices.Concat(row.Changes, more)
+	return nil
 }

@@ -101,7 +101,7 @@ func (s *Service) registerGrants() {
 			err := a.Payload(&g)
 			return nil, g.of(), err
 		}
-		k.Show = showGrant
+		k.Show, k.Now = showGrant, showAddress
 		s.approvals.Register(k)
 	}
 }
@@ -121,6 +121,26 @@ func showGrant(a approval.Approval, _ bool) (string, []api.ApprovalField, error)
 		{Field: "role", After: g.RoleName},
 		{Field: "permissions", After: g.Permissions},
 	}, err
+}
+
+// showAddress shows whether the address of the person who gets a role is verified.
+func showAddress(q db.Q, a approval.Approval) ([]api.ApprovalField, error) {
+	var g grant
+	if err := a.Payload(&g); err != nil || g.Define != nil || g.Email == "" {
+		return nil, err
+	}
+	accountID, err := g.account(q, a.WorkspaceID)
+	if err != nil {
+		return nil, err
+	}
+	proved := new(false)
+	if accountID != "" {
+		if proved, err = approval.IsEmailProved(q, accountID); err != nil || proved == nil { // a machine client has no address
+			return nil, err
+		}
+	}
+	text := map[bool]string{true: "verified", false: "not verified"}[*proved]
+	return []api.ApprovalField{{Field: "address", Before: text, After: text}}, nil
 }
 
 // secondPersonFor returns the pair whose second person has to agree to a grant. It returns false if there is none: the grant includes no
@@ -258,15 +278,19 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 }
 
 func confirmGrant(tx *db.Tx, workspaceID string, g grant) error {
-	accountID := ""
-	if g.MemberID != "" {
-		member, found, err := access.FindMember(tx.Q, workspaceID, g.MemberID)
-		if err != nil || !found {
-			return err
-		}
-		accountID = member.AccountID
-	} else if _, err := tx.Row(`SELECT id FROM account WHERE email = $1`, strings.TrimSpace(g.Email)).Scan(&accountID); err != nil {
+	accountID, err := g.account(tx.Q, workspaceID)
+	if err != nil || accountID == "" {
 		return err
 	}
 	return access.ConfirmGrant(tx, workspaceID, accountID, g.Role)
+}
+
+// account returns the account that gets a role, or "" if there is none.
+func (g grant) account(q db.Q, workspaceID string) (id string, err error) {
+	if g.MemberID != "" {
+		member, _, err := access.FindMember(q, workspaceID, g.MemberID)
+		return member.AccountID, err
+	}
+	_, err = q.Row(`SELECT id FROM account WHERE email = $1`, strings.TrimSpace(g.Email)).Scan(&id)
+	return id, err
 }
