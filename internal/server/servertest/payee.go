@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,49 @@ func (x *Tenant) WhoIsPaid(t testing.TB) map[string][]string {
 	delete(paid, "default of name ")
 	delete(paid, "default of external_id ")
 	return paid
+}
+
+// PayeeWatch reports payments that become possible. It reads the directory only when an operation has changed something there.
+type PayeeWatch struct {
+	tenant *Tenant
+	before map[string][]string // who was paid at the start
+	rows   []string
+}
+
+// WatchPayees begins to watch who is paid in the tenant's workspace.
+func (x *Tenant) WatchPayees(t testing.TB) *PayeeWatch {
+	t.Helper()
+	w := &PayeeWatch{tenant: x, before: x.WhoIsPaid(t), rows: x.payeeRows(t)}
+	if len(w.before) < 20 {
+		t.Fatalf("before, somebody is paid for %d names and ids", len(w.before))
+	}
+	return w
+}
+
+// Check fails the test if after an operation an account is paid for a name, an external id or an id for which it was not paid before.
+func (w *PayeeWatch) Check(t testing.TB, after any) {
+	t.Helper()
+	rows := w.tenant.payeeRows(t)
+	if slices.Equal(rows, w.rows) {
+		return
+	}
+	w.rows = rows
+	for key, accounts := range w.tenant.WhoIsPaid(t) {
+		for _, account := range accounts {
+			if !slices.Contains(w.before[key], account) {
+				t.Errorf("after %v, for %s the account %s is paid, before it was %v", after, key, account, w.before[key])
+			}
+		}
+	}
+}
+
+// payeeRows reads what decides who is paid in the tenant's workspace.
+func (x *Tenant) payeeRows(t testing.TB) []string {
+	t.Helper()
+	return x.Node.rows(t, 10, `SELECT e.label, e.name, COALESCE(e.external_id, ''), e.status, CAST(COALESCE(e.deleted_at, 0) AS TEXT), COALESCE(m.id, ''),
+			COALESCE(m.status, ''), CAST(COALESCE(m.default_since, 0) AS TEXT), CAST(COALESCE(m.payable_at, 0) AS TEXT), CAST(COALESCE(m.version, 0) AS TEXT)
+		FROM directory_entry e JOIN workspace w ON w.number = e.workspace_number LEFT JOIN receiving_method m ON m.entry_id = e.id
+		WHERE w.id = $1 ORDER BY e.id, m.id`, x.WorkspaceID)
 }
 
 // Payees are entries of every kind in a workspace with two approvers, by their labels.
