@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 	"bursar/internal/setup"
@@ -34,6 +36,10 @@ func TestFirstStartSaysOnceHowToUseTheServer(t *testing.T) {
 		answer := paste(t, p, line[1])
 		if token, _ := answer["token"].(string); strings.Count(token, ".") != 2 {
 			t.Errorf("the pasted line gets %v", answer)
+		}
+		// A newcomer's tour cannot touch real money.
+		if got := scopeOf(t, p, apiKey.FindString(said)); got.Mode != api.ModeSandbox || !got.Administer {
+			t.Errorf("the first key has the scope %+v", got)
 		}
 		p.terminate(t)
 
@@ -90,6 +96,44 @@ func TestInitMakesAStoreReady(t *testing.T) {
 			}
 		})
 	})
+}
+
+// scopeOf is the scope of an API key.
+func scopeOf(t *testing.T, p *process, key string) api.Scope {
+	t.Helper()
+	n := servertest.Remote(t, p.URL, setup.Result{})
+	me := servertest.Decoded[api.Me](n.Holder(t, n.Exchange(t, "Bearer "+key).OK().Text("token")).Get("/v1/auth/me"))
+	if me.Scope == nil { // an unlimited key that administers
+		return api.Scope{Mode: "both", Administer: true}
+	}
+	return *me.Scope
+}
+
+func TestAKeyMadeAtTheMachineAdministersAndIsForBothModesUnlessItIsLimited(t *testing.T) {
+	t.Parallel()
+	store, limited := dbtest.SQLite(t), dbtest.SQLite(t)
+	made := initialise(t, store)
+	create := func(more ...string) string {
+		args := append([]string{"admin", "api-key", "create", "--user", "ada@example.com", "--name", "key"}, more...)
+		return apiKey.FindString(succeed(t, append(args, at(store)...)...))
+	}
+	keys := map[string]api.Scope{
+		made.APIKey:                 {Mode: "both", Administer: true},
+		create():                    {Mode: "both", Administer: true},
+		create("--mode", "live"):    {Mode: "live", Administer: true},
+		create("--mode", "sandbox"): {Mode: "sandbox", Administer: true},
+		create("--no-administer"):   {Mode: "both"},
+	}
+	p := start(t, store)
+	for key, want := range keys {
+		if got := scopeOf(t, p, key); !reflect.DeepEqual(got, want) {
+			t.Errorf("the scope is %+v, want %+v", got, want)
+		}
+	}
+	key := apiKey.FindString(succeed(t, append(append([]string{"init", "--mode", "sandbox"}, first...), at(limited)...)...))
+	if got, want := scopeOf(t, start(t, limited), key), (api.Scope{Mode: "sandbox", Administer: true}); !reflect.DeepEqual(got, want) {
+		t.Errorf("of init --mode sandbox, the scope is %+v, want %+v", got, want)
+	}
 }
 
 func TestInitPrintsTextOrJSON(t *testing.T) {
