@@ -30,18 +30,20 @@ type VoidedGrant struct {
 
 func voidedGrant(r db.Rows) VoidedGrant { return VoidedGrant{r.Text(0), r.Text(1), r.Text(2)} }
 
-// VoidInvitationsBy ends the pending invitations that an account has made, and the roles that it has added to other pending invitations. The
-// caller has locked the account, so that it makes no more.
-func VoidInvitationsBy(tx *db.Tx, accountID string) ([]VoidedGrant, error) {
-	invitations, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM workspace_member WHERE accepted = FALSE AND given_by = $1
-		RETURNING workspace_id, member_id, ''`, accountID)
+// VoidInvitationsBy ends the pending invitations that an account has made, or has made with its live keys, and the roles that it has added to
+// other pending invitations. The caller has locked the account, so that it makes no more.
+func VoidInvitationsBy(tx *db.Tx, accountID string, withKeys bool) ([]VoidedGrant, error) {
+	const chosen = ` given_by = $1 AND ($2 = FALSE OR given_key_id IN (SELECT k.id FROM api_key k
+			WHERE k.account_id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $3)))`
+	invitations, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM workspace_member WHERE accepted = FALSE AND`+chosen+`
+		RETURNING workspace_id, member_id, ''`, accountID, withKeys, tx.Now())
 	if err != nil {
 		return nil, err
 	}
-	roles, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM member_role WHERE given_by = $1 AND EXISTS (SELECT 1 FROM workspace_member m
+	roles, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM member_role WHERE`+chosen+` AND EXISTS (SELECT 1 FROM workspace_member m
 			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id AND m.accepted = FALSE)
 		RETURNING workspace_id, (SELECT m.member_id FROM workspace_member m
-			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id), role`, accountID)
+			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id), role`, accountID, withKeys, tx.Now())
 	return append(invitations, roles...), err
 }
 

@@ -80,6 +80,14 @@ func None(why string) Event { return Event{exempt: why} }
 // requires at least one event.
 func All(events ...Event) Event { return Event{all: events} }
 
+// And returns the event of a change that leaves further rows.
+func (e Event) And(more ...Event) Event {
+	if len(more) == 0 {
+		return e
+	}
+	return All(append(slices.Clone(e.Each()), more...)...)
+}
+
 // Each returns the events that leave one row each: the events of All, or the event itself.
 func (e Event) Each() []Event {
 	if e.all != nil {

@@ -139,7 +139,7 @@ func setStatus(tx *db.Tx, email, status string, action audit.Action, text string
 		return id, event, err
 	}
 	ended, err := endAllOf(tx, id)
-	return id, audit.All(append([]audit.Event{event}, ended...)...), err
+	return id, event.And(ended...), err
 }
 
 // endAllOf ends what a person who is disabled has begun or was sent, so that it does not come back if they are enabled again: sessions,
@@ -228,11 +228,11 @@ func (s *Service) revokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 
 // VerifyEmail records for every organization that an account's address belongs to the person. It completes the account if it was only
 // invited. It returns the organization whose audit log records that. It also returns what changed, in words (or "" if nothing did) and
-// field by field.
-func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, changes audit.Changes, err error) {
-	changed, err = markEmailVerified(tx, accountID)
+// field by field, and the audit rows of invitations that ended.
+func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, changes audit.Changes, ended []audit.Event, err error) {
+	changed, ended, err = markEmailVerified(tx, accountID)
 	if err != nil {
-		return "", "", nil, err
+		return "", "", nil, nil, err
 	}
 	changes.Add("email_verified", changed == "", true)
 	completed, err := tx.Row(`UPDATE account SET status = 'active', name = CASE WHEN name = '' THEN $2 ELSE name END
@@ -246,55 +246,62 @@ func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, chang
 	if err == nil && changed != "" {
 		home, err = access.HomeOrg(tx.Q, accountID)
 	}
-	return home, changed, changes, err
+	return home, changed, changes, ended, err
 }
 
 // markEmailVerified records that an account's address belongs to the person. If only one organization vouched for the address before, its
-// own people may have set up the account. In that case every credential is revoked before others trust it, and the person has to confirm
-// each membership again.
-func markEmailVerified(tx *db.Tx, accountID string) (changed string, err error) {
+// own people may have set up the account. In that case every credential is revoked before others trust it, the invitations made by the
+// account end, and the person has to confirm each membership again.
+func markEmailVerified(tx *db.Tx, accountID string) (changed string, ended []audit.Event, err error) {
 	var proof string
 	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, accountID).Scan(&proof)
 	if err != nil || !found || proof == provenToAll {
-		return "", err
+		return "", nil, err
 	}
 	changed = "verified the address"
 	if proof != "" {
 		changed += "; password, passkeys, second factor, sessions and API keys from before were revoked, memberships have to be accepted anew"
-		if err := revokeCredentials(tx, accountID); err != nil {
-			return "", err
+		if ended, err = revokeCredentials(tx, accountID); err != nil {
+			return "", nil, err
 		}
 		if err := access.AskAgain(tx, accountID); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
-	return changed, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, accountID)
+	return changed, ended, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, accountID)
 }
 
-// revokeCredentials removes every way into an account: password, passkeys, second
-// factor, sessions and API keys.
-func revokeCredentials(tx *db.Tx, accountID string) error {
+// revokeCredentials removes every way into an account: password, passkeys, second factor, sessions and API keys. It also ends the
+// invitations that the account made.
+func revokeCredentials(tx *db.Tx, accountID string) ([]audit.Event, error) {
 	if err := DeleteFactors(tx, accountID); err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := RevokeKeys(tx, accountID); err != nil {
-		return err
+	ended, err := EndInvitationsBy(tx, accountID, "the account of the person who made it was taken back by the owner of its address")
+	if err != nil {
+		return nil, err
 	}
-	return RevokeSessions(tx, accountID, "")
+	if _, _, err := RevokeKeys(tx, accountID); err != nil {
+		return nil, err
+	}
+	return ended, RevokeSessions(tx, accountID, "")
 }
 
-// RevokeKeys revokes all API keys of an account, which ends the sessions that depend on them. It reports whether any of them was still
-// valid.
-func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, err error) {
+// RevokeKeys revokes all API keys of an account, which ends the sessions that depend on them, and the pending invitations made with them. It
+// reports whether any of the keys was still valid, and returns the audit rows of the invitations.
+func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, ended []audit.Event, err error) {
 	if err := LockAccount(tx, accountID); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	revoked, err = tx.Row(`SELECT id FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) LIMIT 1`,
 		accountID, tx.Now()).Scan(new(string))
-	if err != nil {
-		return false, err
+	if err == nil {
+		ended, err = voidInvitationsBy(tx, accountID, true, keyEnded)
 	}
-	return revoked, tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
+	if err != nil {
+		return false, nil, err
+	}
+	return revoked, ended, tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
 }
 
 // DeleteFactors removes every way to sign in to an account in a browser. It also deletes the account's known browsers, because some may

@@ -160,7 +160,11 @@ func EndInvitationsBy(tx *db.Tx, accountID, because string) (events []audit.Even
 	if err := tx.Exec(`UPDATE account_link SET used_at = $2 WHERE made_by_id = $1 AND used_at IS NULL`, accountID, tx.Now()); err != nil {
 		return nil, err
 	}
-	voided, err := access.VoidInvitationsBy(tx, accountID)
+	return voidInvitationsBy(tx, accountID, false, because)
+}
+
+func voidInvitationsBy(tx *db.Tx, accountID string, withKeys bool, because string) (events []audit.Event, err error) {
+	voided, err := access.VoidInvitationsBy(tx, accountID, withKeys)
 	for _, one := range voided {
 		events = append(events, voidedEvent(one, because))
 	}
@@ -313,8 +317,9 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	}
 	// A link from an operator or by mail verifies the address. A link that was shown to someone else does not: it opens only its workspace.
 	var changed string
+	var ended []audit.Event
 	if o.mailed || o.workspaceID == "" {
-		if changed, err = markEmailVerified(tx, o.AccountID); err != nil {
+		if changed, ended, err = markEmailVerified(tx, o.AccountID); err != nil {
 			return o, audit.Event{}, err
 		}
 	}
@@ -335,15 +340,15 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 		event.Changes.Add("email_verified", changed == "", true)
 	}
 	if o.workspaceID == "" && !o.keepKeys {
-		revoked, err := RevokeKeys(tx, o.AccountID)
+		revoked, more, err := RevokeKeys(tx, o.AccountID)
 		if err != nil {
 			return o, event, err
 		}
-		if revoked {
+		if ended = append(ended, more...); revoked {
 			event.Description += "; their API keys were revoked"
 		}
 	}
-	return o, event, nil
+	return o, event.And(ended...), nil
 }
 
 // Accept accepts an invitation for the signed-in caller. It does not change how the

@@ -289,7 +289,7 @@ func (r *revocation) events(own audit.Event) audit.Event {
 		events = append(events, own)
 	}
 	for _, one := range r.voided {
-		events = append(events, voidedEvent(one, "the API key with which it was made is revoked"))
+		events = append(events, voidedEvent(one, keyEnded))
 	}
 	for _, s := range r.suspended {
 		event := audit.Event{Action: audit.MemberSuspended, WorkspaceID: s.WorkspaceID, ResourceID: s.AccountID,
@@ -309,6 +309,9 @@ func (r *revocation) events(own audit.Event) audit.Event {
 	}
 	return audit.All(events...)
 }
+
+// keyEnded is why an invitation ends with a key.
+const keyEnded = "the API key with which it was made is revoked"
 
 // voidedEvent is the event of an invitation that ended, or of a role of one.
 func voidedEvent(one access.VoidedGrant, because string) audit.Event {

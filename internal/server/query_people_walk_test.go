@@ -429,7 +429,7 @@ func (w *tour) people() {
 	invited := servertest.NewEmail()
 	w.town.large.Add(invited, "viewer")
 	_, err = db.Write(ctx, w.node.DB, me, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		_, _, _, err := identity.VerifyEmail(tx, w.account(invited), "Walker")
+		_, _, _, _, err := identity.VerifyEmail(tx, w.account(invited), "Walker")
 		if err == nil {
 			_, err = links.Recover(tx, me.ID, me.Email)
 		}

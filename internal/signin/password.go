@@ -173,9 +173,11 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 		if err := identity.SetPassword(tx, by.ID, hash); err != nil {
 			return struct{}{}, event, err
 		}
+		var ended []audit.Event
 		if !keepKeys {
-			revoked, err := identity.RevokeKeys(tx, by.ID)
-			if err != nil {
+			var revoked bool
+			var err error
+			if revoked, ended, err = identity.RevokeKeys(tx, by.ID); err != nil {
 				return struct{}{}, event, err
 			}
 			if revoked {
@@ -183,7 +185,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 			}
 		}
 		err := identity.RevokeSessions(tx, by.ID, by.SessionID)
-		return struct{}{}, event, s.notify(tx, by, err, mail.PasswordChanged, "")
+		return struct{}{}, event.And(ended...), s.notify(tx, by, err, mail.PasswordChanged, "")
 	})
 	return err
 }

@@ -117,9 +117,13 @@ func (s *Service) ResetIn(tx *db.Tx, email string, keepKeys bool, send func(tx *
 	if err := tx.Exec(`DELETE FROM sso_identity WHERE account_id = $1`, p.actor.ID); err != nil {
 		return link, event, err
 	}
+	ended, err := identity.EndInvitationsBy(tx, p.actor.ID, "the sign-in methods of the person who made it were reset")
+	if err != nil {
+		return link, event, err
+	}
 	if keepKeys {
 		event.Description += " except API keys"
-	} else if _, err := identity.RevokeKeys(tx, p.actor.ID); err != nil {
+	} else if _, _, err := identity.RevokeKeys(tx, p.actor.ID); err != nil {
 		return link, event, err
 	}
 	if err := identity.RevokeSessions(tx, p.actor.ID, ""); err != nil {
@@ -128,10 +132,6 @@ func (s *Service) ResetIn(tx *db.Tx, email string, keepKeys bool, send func(tx *
 	if event.OrganizationID, err = access.AuditOrganization(tx.Q, p.actor.HomeOrgID); err != nil {
 		return link, event, err
 	}
-	ended, err := identity.EndInvitationsBy(tx, p.actor.ID, "the sign-in methods of the person who made it were reset")
-	if err != nil {
-		return link, event, err
-	}
 	link, err = send(tx, p.actor.ID, p.actor.Email)
-	return link, audit.All(append([]audit.Event{event}, ended...)...), err
+	return link, event.And(ended...), err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -144,10 +145,23 @@ func TestRecoveringByMailTakesAnAccountBack(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		w := h.byHand()
 		wayIn := h.seize(w.accountID)
+		c := h.tenant("head@c.example")
+		ghost := h.person("ghost@example.com")
+		_, err := db.Write(t.Context(), h.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			_, err := access.Invite(tx, c.workspaceID, ghost, "viewer", "whoever completed the account")
+			if err == nil {
+				err = access.NoteOrigin(tx, audit.Actor{ID: w.accountID}, c.workspaceID, ghost)
+			}
+			return struct{}{}, audit.None("a test"), err
+		})
+		must(t, err)
 		must(t, h.Recover(t.Context(), stranger(), bobsAddress))
 		must(t, h.redeem(linkIn(t, box.Wait(t, 1)[0]), newPassword))
 		w.settled(t, h)
 		wayIn.closed(t, h)
+		if c.invitation("ghost@example.com") != "" || h.last(audit.MemberRemoved).WorkspaceID != c.workspaceID {
+			t.Error("an invitation is left that whoever completed the account made")
+		}
 	})
 }
 
@@ -212,6 +226,31 @@ func TestAResetEndsTheInvitationsThatThePersonMade(t *testing.T) {
 		h.dead(link)
 		if x.invitation("ghost@example.com") != "" || x.invitation("member@example.com") == "" || y.invitation("ghost@example.com") == "" {
 			t.Error("an invitation of theirs is left, or another one has ended")
+		}
+		if row := h.last(audit.MemberRemoved); row.WorkspaceID != x.workspaceID || row.Resource != ghost {
+			t.Errorf("the audit log says %+v", row)
+		}
+	})
+}
+
+// What is revoked with all keys of a person is what revoking each would end.
+func TestAPasswordChangeThatRevokesTheKeysEndsTheInvitationsMadeWithThem(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		x := h.tenant("boss@example.com")
+		key, err := call(h, x.admin, h.identity.CreateKey, identity.NewKeyInput{APIKeyCreate: api.APIKeyCreate{Name: "mine"}})
+		must(t, err)
+		x.invite("kept@example.com", "viewer")
+		by := *x
+		by.admin.KeyID = key.ID
+		by.invite("ghost@example.com", "viewer")
+		must(t, h.ChangePassword(t.Context(), x.admin, "", goodPassword, true))
+		ghost := x.invitation("ghost@example.com")
+		if ghost == "" {
+			t.Error("the invitation ended, and the keys were kept")
+		}
+		must(t, h.ChangePassword(t.Context(), x.admin, goodPassword, newPassword, false))
+		if x.invitation("ghost@example.com") != "" || x.invitation("kept@example.com") == "" {
+			t.Error("the invitation of the key is left, or another has ended")
 		}
 		if row := h.last(audit.MemberRemoved); row.WorkspaceID != x.workspaceID || row.Resource != ghost {
 			t.Errorf("the audit log says %+v", row)

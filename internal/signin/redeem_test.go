@@ -420,6 +420,9 @@ func TestAnInvitedAccountThatIsEnabledAgainIsInvited(t *testing.T) {
 		if got := x.status(id); got != "invited" {
 			t.Errorf("shown as %s", got)
 		}
-		must(t, h.redeem(link, goodPassword))
+		h.dead(link)
+		again, err := call(h, x.admin, h.workspaces.Reinvite, workspace.MemberInput{ID: x.workspaceID, UserID: x.invitation("bob@example.com")})
+		must(t, err)
+		must(t, h.redeem(secretOf(again.InvitationURL), goodPassword))
 	})
 }

@@ -328,8 +328,9 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 		}
 		var home, changed string
 		var changes audit.Changes
+		var ended []audit.Event
 		if identity.NormalizeEmail(c.Email) == p.actor.Email { // it may have changed since the first sign-in
-			home, changed, changes, err = identity.VerifyEmail(tx, p.actor.ID, c.Name)
+			home, changed, changes, ended, err = identity.VerifyEmail(tx, p.actor.ID, c.Name)
 		}
 		event := audit.Event{Action: audit.AccountBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
 		switch {
@@ -345,6 +346,6 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 		if err == nil {
 			proven.Version, err = identity.CredentialVersion(tx.Q, p.actor.ID)
 		}
-		return proven, event, err
+		return proven, event.And(ended...), err
 	})
 }
