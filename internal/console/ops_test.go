@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"bursar/internal/config"
+	"bursar/internal/db"
 	"bursar/internal/mail/smtptest"
 	"bursar/internal/server/servertest"
 )
@@ -53,6 +54,26 @@ func TestOperatorsHavePagesApartFromWorkspaces(t *testing.T) {
 		page.WaitText("Your workspaces")
 		page.Accessible(path)
 		page.Shoot(strings.ReplaceAll(path[1:], "/", "-"))
+	}
+}
+
+func TestAnEndedRequestIsOnlyRejected(t *testing.T) {
+	n := start(t)
+	n.Member(t, "kim@example.com", "viewer")
+	for _, email := range []string{"one@example.com", "two@example.com"} {
+		n.User(t, email).Operate("ops.access")
+	}
+	one, two := browse(t, n, "one@example.com"), browse(t, n, "two@example.com")
+	one.post("/ops/approvers", "workspace_id", n.First.WorkspaceID, "email", "kim@example.com", "role", "admin")
+	if page := two.get("/ops/requests").body; !strings.Contains(page, "/approve") || strings.Contains(page, "Ended:") {
+		t.Errorf("the request cannot be confirmed:\n%s", page)
+	}
+	if _, err := n.Identity.DisableUser(t.Context(), db.Caller{}, "one@example.com"); err != nil {
+		t.Fatal(err)
+	}
+	page := two.get("/ops/requests").body
+	if strings.Contains(page, "/approve\"") || !strings.Contains(page, "/reject\"") || !strings.Contains(page, "Ended: whoever asked for it is disabled") {
+		t.Errorf("the page says:\n%s", page)
 	}
 }
 

@@ -52,6 +52,17 @@ func TestOnlyAnOperatorWhoHasJustSignedInFindsTheOperations(t *testing.T) {
 			other.Get(waiting).Fails(404, "RESOURCE_NOT_FOUND")
 			other.Post(waiting+"/opr_1/approve", body{"digest": "x"}).Fails(404, "RESOURCE_NOT_FOUND")
 		}
+		client, secret, err := n.Identity.CreateClient(t.Context(), db.Caller{}, x.WorkspaceID, "ERP", "admin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		machine := n.Holder(t, n.Exchange(t, servertest.Basic(client, secret)).OK().Text("token"))
+		if _, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			return struct{}{}, audit.None("a test"), tx.Exec(`INSERT INTO operator (account_id, permissions, created_at) VALUES ($1, 'ops.read', 0)`, client)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		machine.Get(waiting).Fails(404, "RESOURCE_NOT_FOUND") // a machine client is no operator
 		reader := someone(t, n, "ops.read")
 		reader.Get(waiting).OK()
 		n.Clock.Advance(16 * time.Minute)
