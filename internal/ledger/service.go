@@ -13,6 +13,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/vault"
 	"bursar/internal/web"
 )
@@ -239,7 +240,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		}
 		after, err = saveAccount(tx, after)
 		out.Answer = wire(after)
-		return out, event, err
+		return out, event, cmp.Or(err, identity.RequireSession(tx, by))
 	})
 	if err != nil {
 		return api.Account{}, err

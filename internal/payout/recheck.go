@@ -16,6 +16,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
 )
@@ -680,7 +681,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		}
 		now, err := find(tx.Q, p.ID)
 		out.Answer = wire(now, list[0].number)
-		return out, audit.All(rows...), err
+		return out, audit.All(rows...), cmp.Or(err, identity.RequireSession(tx, by))
 	})
 	if err != nil {
 		return api.Payout{}, err

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
 	"bursar/internal/rail"
@@ -353,7 +354,7 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 		}
 		out.Answer = wire(*after, number)
 		return out, audit.Event{Action: audit.PayoutResolved, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Resolved " + r.String(),
-			Changes: r.changes(after.Status)}, nil
+			Changes: r.changes(after.Status)}, identity.RequireSession(tx, by)
 	})
 	if err != nil {
 		return api.Payout{}, err

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/mail"
 	"bursar/internal/rail"
 	"bursar/internal/web"
@@ -199,7 +200,7 @@ func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api
 			event = audit.None("there was nothing to resume, or it waits already")
 		}
 		out.Answer, err = readSending(tx.Q, in.ID)
-		return out, event, err
+		return out, event, cmp.Or(err, identity.RequireSession(tx, by))
 	})
 	if err != nil {
 		return api.PayoutSending{}, err
