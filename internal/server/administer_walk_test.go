@@ -3,6 +3,7 @@ package server_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -23,7 +24,8 @@ func administerSometimes() map[string]any {
 	}
 }
 
-// The contract names administer for each operation that a key without it is refused for, and for no other.
+// The contract names administer for each operation that a key without it is refused for, and for no other. It also says so if a person
+// needs a recent login.
 func TestTheContractNamesAdminister(t *testing.T) {
 	t.Parallel()
 	text, err := openapi.JSON()
@@ -56,6 +58,13 @@ func TestTheContractNamesAdminister(t *testing.T) {
 			t.Fatalf("%s: %v", o.route, err)
 		}
 		named := strings.Contains(described.Description, "administer")
+		person := n.Person(t, x.Owner)
+		n.Clock.Advance(16 * time.Minute)
+		stale := o.do(person.On(t), r)
+		text := strings.Join(strings.Fields(described.Description), " ")
+		if stale.Status == 403 && stale.Code() == "RECENT_LOGIN_REQUIRED" && !strings.Contains(text, "last 15 minutes") && !strings.Contains(text, "RECENT_LOGIN_REQUIRED") {
+			t.Errorf("%s needs a recent login, and the contract does not say so", o.route)
+		}
 		other, sometimes := administerSometimes()[o.route]
 		if content, ok := other.(body); ok {
 			if sent, ok := r.body.(body); ok && content["email"] == nil {
