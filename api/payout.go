@@ -107,7 +107,7 @@ type Payout struct {
 
 // PayoutFailure is why a payout failed or was returned. It has a code of this API, and the rail's own code and message.
 type PayoutFailure struct {
-	Code    string `json:"code"`
+	Code    Code   `json:"code"`
 	Reason  string `json:"reason,omitzero"`
 	Message string `json:"message,omitzero"`
 }
@@ -169,7 +169,7 @@ type PayoutRehearsal struct {
 
 // PayoutFault is an error about one payout, in the form of an error response.
 type PayoutFault struct {
-	Code    string `json:"code"`
+	Code    Code   `json:"code"`
 	Message string `json:"message"`
 	Details any    `json:"details,omitzero"`
 }

@@ -81,7 +81,7 @@ type idempotencyKey struct{}
 
 // WithIdempotencyKey returns a context that sets the idempotency key of a change. The change then happens at most once. The key is 1 to 255
 // visible ASCII characters. For 24 hours, the same call with the same key returns the first response, from any process. A different call
-// with the key is refused with [CodeIdempotencyConflict]. Without this, each call has a key of its own.
+// with the key is refused with [api.CodeIdempotencyConflict]. Without this, each call has a key of its own.
 //
 //	ctx := client.WithIdempotencyKey(ctx, "import-2026-05-line-17")
 //	created, err := c.Directory.Create(ctx, …)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -49,7 +50,7 @@ func TestDoReturnsARefusalWithItsAnswer(t *testing.T) {
 	c, way := admin(t, n)
 	r, err := c.Do(t.Context(), "DELETE", "/directory/entry_x", nil, nil)
 	e := refused(t, err)
-	if r == nil || r.Status != 404 || r.RequestID != e.RequestID || !strings.Contains(string(r.Body), client.CodeEntryNotFound) {
+	if r == nil || r.Status != 404 || r.RequestID != e.RequestID || !strings.Contains(string(r.Body), string(api.CodeEntryNotFound)) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := c.Do(t.Context(), "POST", "/directory", func() {}, nil); err == nil {

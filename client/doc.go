@@ -37,7 +37,7 @@
 // An error response of the server is an [*Error]. Test its Code, or use [IsNotFound], [IsForbidden], [IsUnauthorized] and [IsRateLimited].
 //
 //	var refused *client.Error
-//	if errors.As(err, &refused) && refused.Code == client.CodeSlugTaken { … }
+//	if errors.As(err, &refused) && refused.Code == api.CodeSlugTaken { … }
 //
 // Any other error means that there was no response, for example because the connection failed or the context was done. It wraps its cause.
 //

@@ -12,64 +12,15 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-)
 
-// The error codes of the API. More may be added.
-const (
-	CodeValidation           = "VALIDATION_ERROR"       // see Error.Fields
-	CodeUnauthorized         = "UNAUTHORIZED"           // the credential is missing, expired or revoked
-	CodeInvalidCredentials   = "INVALID_CREDENTIALS"    // the client id or secret is wrong
-	CodeForbidden            = "FORBIDDEN"              // see Error.Permission
-	CodeRecentLoginRequired  = "RECENT_LOGIN_REQUIRED"  // log in again, then repeat the request
-	CodeSecondPersonRequired = "SECOND_PERSON_REQUIRED" // another person has to approve; the details have the approval's id
-	CodeSecondFactorRequired = "SECOND_FACTOR_REQUIRED" // log in with a second factor, then repeat the request
-	CodeEntryNotFound        = "NOT_FOUND"              // there is no such directory entry
-	CodeNotFound             = "RESOURCE_NOT_FOUND"     // there is no such resource other than a directory entry
-	CodeMethodNotAllowed     = "METHOD_NOT_ALLOWED"     // the path has no such method
-	CodeIdempotencyConflict  = "IDEMPOTENCY_CONFLICT"   // the key was used for another request
-	CodeBodyTooLarge         = "BODY_TOO_LARGE"         // more than 1 MiB
-	CodeRateLimited          = "RATE_LIMITED"           // see Error.RetryAfter
-	CodeInternal             = "INTERNAL_ERROR"         // quote Error.RequestID
-	CodeUnavailable          = "UNAVAILABLE"            // try again later
-	CodeLastAdmin            = "LAST_ADMIN"             // a workspace keeps at least one admin
-	CodeSlugTaken            = "SLUG_TAKEN"             // the slug is in use
-	CodeRoleInUse            = "ROLE_IN_USE"            // members have the role
-	CodeNotPending           = "CODE_NOT_PENDING"       // the device code was decided or has expired
-	CodeTagExists            = "TAG_EXISTS"             // a tag with this name exists
-	CodeTagInUse             = "TAG_IN_USE"             // entries of another type have the tag
-	CodeTooMany              = "TOO_MANY"               // the limit of this resource is reached
-	CodeAuditUnsigned        = "AUDIT_UNSIGNED"         // the server does not sign the audit log
-	CodeExternalIDTaken      = "EXTERNAL_ID_TAKEN"      // another entry has the external id
-	CodeApprovalDecided      = "APPROVAL_DECIDED"       // the approval is no longer pending
-	CodeApprovalChanged      = "APPROVAL_CHANGED"       // the approval differs from what was shown
-	CodeDuplicateEntry       = "DUPLICATE_ENTRY"        // the new entry is a possible duplicate, and duplicates are refused
-	CodeEntryMerged          = "ENTRY_MERGED"           // the entry was merged into another one
-	CodeMergeChanged         = "MERGE_CHANGED"          // an entry was changed since the merge
-	CodeMergeFinal           = "MERGE_FINAL"            // the merge can no longer be undone
-	CodeImportNotHeld        = "IMPORT_NOT_HELD"        // the import was started, has ended or has expired
-	CodeInsufficientFunds    = "INSUFFICIENT_FUNDS"     // the available balance is too low
-	CodeAccountFrozen        = "ACCOUNT_FROZEN"         // the source account is frozen
-	CodeMethodNotPayable     = "METHOD_NOT_PAYABLE"     // the receiving method is inactive or cooling, or its payee no longer exists
-	CodePayoutState          = "PAYOUT_STATE"           // the state of the payout does not allow this
-	CodeScreeningDenied      = "SCREENING_DENIED"       // refused by the operator's screening
-	CodeAmountBelowMinimum   = "AMOUNT_BELOW_MINIMUM"   // the amount is below the minimum of the rail
-	CodeAmountAboveMaximum   = "AMOUNT_ABOVE_MAXIMUM"   // the amount is above the maximum of the rail
-	CodeInvalidAccount       = "INVALID_ACCOUNT"        // the payee's account number is invalid
-	CodeAccountClosed        = "ACCOUNT_CLOSED"         // the payee's account is closed
-	CodeInvalidInstitution   = "INVALID_INSTITUTION"    // the institution is unknown, or not on the rail
-	CodeBankUnavailable      = "BANK_UNAVAILABLE"       // the payee's institution is down
-	CodeRailUnavailable      = "RAIL_UNAVAILABLE"       // the rail is down
-	CodeProcessingFailed     = "PROCESSING_FAILED"      // the rail refused the payout
-	CodeLimitExceeded        = "LIMIT_EXCEEDED"         // the amount exceeds a limit of the workspace
-	CodeAccountGuarded       = "ACCOUNT_GUARDED"        // the other account has weaker protection than this one
-	CodeAccountNotEmpty      = "ACCOUNT_NOT_EMPTY"      // the account has money, so it cannot be closed
+	"bursar/api"
 )
 
 // Error is an error response of the server.
 type Error struct {
-	// Code is the machine-readable identifier, such as [CodeSlugTaken]. It is empty if the
+	// Code is the machine-readable identifier, such as [api.CodeSlugTaken]. It is empty if the
 	// answer did not come from Bursar but, for example, from a proxy.
-	Code string
+	Code api.Code
 	// Status is the HTTP status.
 	Status int
 	// Message is for logs.
@@ -95,7 +46,7 @@ func (e *Error) Error() string {
 	var text strings.Builder
 	text.WriteString("bursar: ")
 	if e.Code != "" {
-		text.WriteString(e.Code + ": ")
+		text.WriteString(string(e.Code) + ": ")
 	}
 	fmt.Fprintf(&text, "%s (status %d", e.Message, e.Status)
 	if e.RequestID != "" {
@@ -105,7 +56,7 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// Fields lists all parameter errors of a request that was refused with [CodeValidation]. It is empty for other errors.
+// Fields lists all parameter errors of a request that was refused with [api.CodeValidation]. It is empty for other errors.
 func (e *Error) Fields() []FieldError {
 	var details struct {
 		Fields []FieldError `json:"fields"`
@@ -116,7 +67,7 @@ func (e *Error) Fields() []FieldError {
 	return details.Fields
 }
 
-// Permission returns the missing permission of an error with [CodeForbidden], or "" if none
+// Permission returns the missing permission of an error with [api.CodeForbidden], or "" if none
 // is named.
 func (e *Error) Permission() string {
 	var details struct {
@@ -150,7 +101,7 @@ func refusal(op *call, r *Response) error {
 	var body struct {
 		OK    bool `json:"ok"`
 		Error *struct {
-			Code    string          `json:"code"`
+			Code    api.Code        `json:"code"`
 			Message string          `json:"message"`
 			Details json.RawMessage `json:"details"`
 		} `json:"error"`

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -41,43 +42,43 @@ func TestRefusalsAreTyped(t *testing.T) {
 			}
 		}
 		slices.Sort(fields)
-		if e.Code != client.CodeValidation || e.Status != 400 || e.RequestID == "" || !slices.Equal(fields, []string{"fields.email", "type"}) {
+		if e.Code != api.CodeValidation || e.Status != 400 || e.RequestID == "" || !slices.Equal(fields, []string{"fields.email", "type"}) {
 			t.Errorf("a validation error: %+v %v", e, fields)
 		}
-		if !strings.Contains(err.Error(), e.RequestID) || !strings.Contains(err.Error(), client.CodeValidation) {
+		if !strings.Contains(err.Error(), e.RequestID) || !strings.Contains(err.Error(), string(api.CodeValidation)) {
 			t.Errorf("the text says too little: %s", err)
 		}
 
 		viewer := dial(t, n.URL, client.WithToken(n.Member(t, servertest.NewEmail(), "viewer").Token))
 		_, err = viewer.Audit.List(ctx, client.AuditListParams{WorkspaceID: n.First.WorkspaceID})
-		if e := refused(t, err); !client.IsForbidden(err) || e.Code != client.CodeForbidden || e.Permission() != "ws.audit.read" || e.Fields() != nil {
+		if e := refused(t, err); !client.IsForbidden(err) || e.Code != api.CodeForbidden || e.Permission() != "ws.audit.read" || e.Fields() != nil {
 			t.Errorf("a missing permission: %+v", e)
 		}
 
 		_, err = c.Directory.Get(ctx, "entry_01jd2q4s6t8v0w2x4y6z8a0b2c")
-		if e := refused(t, err); !client.IsNotFound(err) || e.Code != client.CodeEntryNotFound || e.Permission() != "" {
+		if e := refused(t, err); !client.IsNotFound(err) || e.Code != api.CodeEntryNotFound || e.Permission() != "" {
 			t.Errorf("a missing entry: %+v", e)
 		}
 		_, err = c.Workspaces.Get(ctx, "ws/../?x=#")
-		if e := refused(t, err); !client.IsNotFound(err) || e.Code != client.CodeNotFound {
+		if e := refused(t, err); !client.IsNotFound(err) || e.Code != api.CodeNotFound {
 			t.Errorf("a missing workspace: %+v", e)
 		}
 
 		_, err = dial(t, n.URL).Auth.Me(ctx)
-		if e := refused(t, err); !client.IsUnauthorized(err) || e.Code != client.CodeUnauthorized {
+		if e := refused(t, err); !client.IsUnauthorized(err) || e.Code != api.CodeUnauthorized {
 			t.Errorf("a stranger: %+v", e)
 		}
 		_, err = dial(t, n.URL, client.WithClientSecret("cli_x", "secret")).Auth.Me(ctx)
-		if e := refused(t, err); !client.IsUnauthorized(err) || e.Code != client.CodeInvalidCredentials {
+		if e := refused(t, err); !client.IsUnauthorized(err) || e.Code != api.CodeInvalidCredentials {
 			t.Errorf("a wrong secret: %+v", e)
 		}
 
 		_, err = c.Organizations.UpdateSettings(ctx, n.First.OrganizationID, client.OrganizationUpdateParams{Slug: client.String("x")})
-		if e := refused(t, err); e.Code != client.CodeValidation {
+		if e := refused(t, err); e.Code != api.CodeValidation {
 			t.Errorf("a bad slug: %+v", e)
 		}
 		_, err = c.Roles.Unassign(ctx, n.First.WorkspaceID, n.First.UserID, "admin")
-		if e := refused(t, err); e.Code != client.CodeLastAdmin || e.Status != 422 {
+		if e := refused(t, err); e.Code != api.CodeLastAdmin || e.Status != 422 {
 			t.Errorf("the last admin: %+v", e)
 		}
 	})
@@ -89,7 +90,7 @@ func TestRateLimitsTellHowLongToWait(t *testing.T) {
 	c := dial(t, n.URL, client.WithToken(n.Admin(t).Token), client.WithMaxRetries(0))
 	for range 10 {
 		if _, err := c.Auth.Me(t.Context()); err != nil {
-			if e := refused(t, err); !client.IsRateLimited(err) || e.RetryAfter <= 0 || e.Code != client.CodeRateLimited {
+			if e := refused(t, err); !client.IsRateLimited(err) || e.RetryAfter <= 0 || e.Code != api.CodeRateLimited {
 				t.Errorf("%+v", e)
 			}
 			return

@@ -7,6 +7,7 @@ import (
 	"log"
 	"time"
 
+	"bursar/api"
 	"bursar/client"
 )
 
@@ -142,7 +143,7 @@ func ExampleError() {
 
 	_, err = c.Directory.List(ctx, client.DirectoryListParams{WorkspaceID: server.WorkspaceID, Limit: 1000})
 	var refused *client.Error
-	if errors.As(err, &refused) && refused.Code == client.CodeValidation {
+	if errors.As(err, &refused) && refused.Code == api.CodeValidation {
 		for _, wrong := range refused.Fields() {
 			fmt.Println(wrong.Field, wrong.Constraint)
 		}

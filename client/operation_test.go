@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
@@ -433,7 +434,7 @@ func walkPayouts(t *testing.T, n *servertest.Node, way *tap) {
 	}
 	batch := must[*client.PayoutBatch](t)(c.Payouts.Batch(ctx, client.PayoutBatchParams{SourceAccountID: from.ID, Currency: "PHP",
 		Payouts: []client.PayoutTerms{terms("1234567890", 100), terms("1234567890", 5_000_001)}}))
-	if batch.Payouts != 1 || batch.Refused != 1 || batch.Results[1].Error.Code != client.CodeAmountAboveMaximum {
+	if batch.Payouts != 1 || batch.Refused != 1 || batch.Results[1].Error.Code != api.CodeAmountAboveMaximum {
 		t.Errorf("batch: %+v", batch)
 	}
 	if got := must[*client.PayoutBatch](t)(c.Payouts.GetBatch(ctx, batch.ID)); got.Statuses[client.PayoutInitiated] != 1 {

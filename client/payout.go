@@ -102,7 +102,7 @@ func (s *PayoutService) Retry(ctx context.Context, id string) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/payout-requests", id, "retry")
 }
 
-// Resolve records whether a payout that needs attention was paid. It returns an *Error with [CodeSecondPersonRequired] if another person
+// Resolve records whether a payout that needs attention was paid. It returns an *Error with [api.CodeSecondPersonRequired] if another person
 // has to approve that.
 func (s *PayoutService) Resolve(ctx context.Context, id string, p PayoutResolveParams) (*Payout, error) {
 	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/payout-requests", id, "resolve")
@@ -133,7 +133,7 @@ func (s *PayoutService) Stop(ctx context.Context, workspaceID string, p PayoutSt
 	return change[PayoutSending](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "payout-stop")
 }
 
-// Resume resumes sending. If live payouts need a second person, it returns an *Error with [CodeSecondPersonRequired].
+// Resume resumes sending. If live payouts need a second person, it returns an *Error with [api.CodeSecondPersonRequired].
 func (s *PayoutService) Resume(ctx context.Context, workspaceID string, p PayoutResumeParams) (*PayoutSending, error) {
 	return change[PayoutSending](ctx, s.c, http.MethodPost, p, "/workspaces", workspaceID, "payout-resume")
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"bursar/api"
 )
 
 func TestWhatIsRepeated(t *testing.T) {
@@ -27,16 +29,16 @@ func TestWhatIsRepeated(t *testing.T) {
 		"untrusted server":     {x509.UnknownAuthorityError{}, false, false},
 		"too large":            {errAnswerTooLarge, false, false},
 		"cannot be sent":       {fmt.Errorf("%w: %w", errUnsendable, errors.New("x")), false, false},
-		"rate limited":         {&Error{Status: 429, Code: CodeRateLimited}, true, true},
-		"internal":             {&Error{Status: 500, Code: CodeInternal}, true, false},
+		"rate limited":         {&Error{Status: 429, Code: api.CodeRateLimited}, true, true},
+		"internal":             {&Error{Status: 500, Code: api.CodeInternal}, true, false},
 		"bad gateway":          {&Error{Status: 502}, true, false},
 		"unavailable":          {&Error{Status: 503}, true, false},
 		"gateway timeout":      {&Error{Status: 504}, true, false},
 		"not implemented":      {&Error{Status: 501}, false, false},
-		"still running":        {&Error{Status: 409, Code: CodeIdempotencyConflict, stillRunning: true}, true, true},
-		"another request":      {&Error{Status: 409, Code: CodeIdempotencyConflict}, false, false},
+		"still running":        {&Error{Status: 409, Code: api.CodeIdempotencyConflict, stillRunning: true}, true, true},
+		"another request":      {&Error{Status: 409, Code: api.CodeIdempotencyConflict}, false, false},
 		"another conflict":     {&Error{Status: 409, stillRunning: true}, false, false},
-		"invalid":              {&Error{Status: 400, Code: CodeValidation}, false, false},
+		"invalid":              {&Error{Status: 400, Code: api.CodeValidation}, false, false},
 		"unauthorized":         {&Error{Status: 401}, false, false},
 		"request timeout":      {&Error{Status: 408}, false, false},
 		"business rule":        {&Error{Status: 422}, false, false},

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"bursar/api"
 )
 
 // retryPolicy decides what is retried, how often and when.
@@ -61,7 +63,7 @@ func repeatable(op *call, err error) bool {
 	case http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return !op.once
 	case http.StatusConflict:
-		return refused.Code == CodeIdempotencyConflict && refused.stillRunning
+		return refused.Code == api.CodeIdempotencyConflict && refused.stillRunning
 	}
 	return false
 }

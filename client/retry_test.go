@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -148,20 +149,20 @@ func TestRefusalsAreNotRepeated(t *testing.T) {
 	ctx := client.WithIdempotencyKey(t.Context(), "line-17")
 	ws := n.First.WorkspaceID
 	must[*client.Tag](t)(c.Tags.Create(ctx, client.TagCreateParams{WorkspaceID: ws, Name: "a"}))
-	for what, call := range map[string]func() error{
-		client.CodeIdempotencyConflict: func() error {
+	for what, call := range map[api.Code]func() error{
+		api.CodeIdempotencyConflict: func() error {
 			_, err := c.Tags.Create(ctx, client.TagCreateParams{WorkspaceID: ws, Name: "b"})
 			return err
 		},
-		client.CodeValidation: func() error {
+		api.CodeValidation: func() error {
 			_, err := c.Tags.Create(t.Context(), client.TagCreateParams{WorkspaceID: ws})
 			return err
 		},
-		client.CodeTagExists: func() error {
+		api.CodeTagExists: func() error {
 			_, err := c.Tags.Create(t.Context(), client.TagCreateParams{WorkspaceID: ws, Name: "A"})
 			return err
 		},
-		client.CodeEntryNotFound: func() error { _, err := c.Directory.Get(t.Context(), "entry_x"); return err },
+		api.CodeEntryNotFound: func() error { _, err := c.Directory.Get(t.Context(), "entry_x"); return err },
 	} {
 		before := p.count()
 		if e := refused(t, call()); e.Code != what {

@@ -20,7 +20,8 @@ import (
 // from lower layers alone: never its own, never a higher one.
 func layers() [][]string {
 	return [][]string{
-		{"api", "api/openapi"},
+		{"api"},
+		{"api/openapi"},
 		{"client"},
 		{"internal/cache", "internal/graceful", "internal/accountnumber", "internal/spreadsheet", "internal/auditlog/tree", "internal/keyfile", "internal/institution", "internal/identity/credential"},
 		{"internal/fault", "internal/directory/entryfile", "internal/directory/entryword", "internal/payout/payfile", "internal/audit", "internal/limit", "internal/reference"},

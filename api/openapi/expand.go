@@ -3,9 +3,12 @@ package openapi
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"bursar/api"
 )
 
 // The source states once what all operations have in common. It differs from the document as follows:
@@ -16,6 +19,7 @@ import (
 //   - The body of an operation is JSON and required: schema, example.
 //   - A response has data, a list, or a page. A list is paged on request, a page always. Its example is that of the data.
 //     The envelope and the common headers are added.
+//   - {{codes}} in the description of the API is the table of error codes.
 //   - errors lists the error responses. Those that every operation has are added. An error has a status and codes.
 
 const components = "#/components/"
@@ -27,6 +31,7 @@ var commonHeaders = []string{"X-Request-Id", "RateLimit", "RateLimit-Policy"}
 func expand(root *yaml.Node) error {
 	document := root.Content[0]
 	expandSchemas(document)
+	expandCodes(document)
 	statuses := map[string]string{}
 	for pair := range pairs(get(get(document, "components"), "responses")) {
 		status := take(pair.value, "status")
@@ -34,6 +39,11 @@ func expand(root *yaml.Node) error {
 			return fmt.Errorf("the answer %s has no status", pair.key.Value)
 		}
 		statuses[pair.key.Value] = status.Value
+		for _, code := range items(get(pair.value, "codes")) {
+			if is := api.Code(code.Value).Info(); strconv.Itoa(is.Status) != status.Value || is.When == "" {
+				return fmt.Errorf("the answer %s has the status %s and the code %s: see api.Codes", pair.key.Value, status.Value, code.Value)
+			}
+		}
 		expandError(pair.value)
 	}
 	for path := range pairs(get(document, "paths")) {
@@ -48,6 +58,22 @@ func expand(root *yaml.Node) error {
 		}
 	}
 	return nil
+}
+
+// expandCodes writes the table of error codes into the description of the API.
+func expandCodes(document *yaml.Node) {
+	description := get(get(document, "info"), "description")
+	if description == nil {
+		return
+	}
+	var table strings.Builder
+	table.WriteString("| Status | Code | When |\n|---|---|---|")
+	for _, one := range api.Codes() {
+		if one.When != "" {
+			fmt.Fprintf(&table, "\n| %d | `%s` | %s |", one.Status, one.Code, one.When)
+		}
+	}
+	description.Value = strings.Replace(description.Value, "{{codes}}", table.String(), 1)
 }
 
 // expandSchemas expands references to schemas and objects at every level.

@@ -105,6 +105,7 @@ func TestAnErrorThatIsNotDefinedIsRefused(t *testing.T) {
 	for source, want := range map[string]string{
 		strings.Replace(shortSource, "errors: [BadRequest]", "errors: [BadLuck]", 1): "there is no answer BadLuck",
 		strings.Replace(shortSource, "status: 400, ", "", 1):                         "the answer BadRequest has no status",
+		strings.Replace(shortSource, "status: 400", "status: 422", 1):                "the answer BadRequest has the status 422 and the code VALIDATION_ERROR",
 	} {
 		if _, err := toJSON([]byte(source)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -14,7 +15,7 @@ import (
 )
 
 // answer is the code of an error, or "" if there is none.
-func answer(err error) fault.Code {
+func answer(err error) api.Code {
 	var f *fault.Fault
 	switch {
 	case err == nil:
@@ -22,7 +23,7 @@ func answer(err error) fault.Code {
 	case errors.As(err, &f):
 		return f.Code
 	}
-	return fault.Internal
+	return api.CodeInternal
 }
 
 func TestAuthority(t *testing.T) {
@@ -58,23 +59,23 @@ func TestAuthority(t *testing.T) {
 		for _, c := range []struct {
 			who  string
 			need access.Permission
-			want fault.Code
+			want api.Code
 		}{
 			{"the owner", access.WSRead, ""},
 			{"the owner", access.PayoutsApprove, ""},
-			{"the owner", access.OrgSettingsWrite, fault.Forbidden}, // no workspace grants it
-			{"the owner", "ws.frobnicate", fault.Forbidden},
+			{"the owner", access.OrgSettingsWrite, api.CodeForbidden}, // no workspace grants it
+			{"the owner", "ws.frobnicate", api.CodeForbidden},
 			{"a viewer", access.DirectoryRead, ""},
-			{"a viewer", access.DirectoryWrite, fault.Forbidden},
+			{"a viewer", access.DirectoryWrite, api.CodeForbidden},
 			{"one of two", access.DirectoryWrite, ""}, // by a role of the workspace
 			{"one of two", access.AuditExport, ""},    // by a built-in role
-			{"one of two", access.TagsWrite, fault.Forbidden},
-			{"without a role", access.WSRead, fault.Forbidden},
-			{"only invited", access.WSRead, fault.ResourceNotFound},
-			{"of another", access.WSRead, fault.ResourceNotFound},
-			{"of another role", access.WSRead, fault.ResourceNotFound},
-			{"a stranger", access.WSRead, fault.ResourceNotFound},
-			{"nobody", access.WSRead, fault.ResourceNotFound},
+			{"one of two", access.TagsWrite, api.CodeForbidden},
+			{"without a role", access.WSRead, api.CodeForbidden},
+			{"only invited", access.WSRead, api.CodeNotFound},
+			{"of another", access.WSRead, api.CodeNotFound},
+			{"of another role", access.WSRead, api.CodeNotFound},
+			{"a stranger", access.WSRead, api.CodeNotFound},
+			{"nobody", access.WSRead, api.CodeNotFound},
 		} {
 			for range 2 { // the second time from the cache
 				if got := answer(authority.RequireInWorkspace(t.Context(), by(c.who), x.WorkspaceID, c.need)); got != c.want {
@@ -83,7 +84,7 @@ func TestAuthority(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"", "ws_unknown", x.OrganizationID, strings.Repeat("x", 1000)} {
-			if got := answer(authority.RequireInWorkspace(t.Context(), by("the owner"), id, access.WSRead)); got != fault.ResourceNotFound {
+			if got := answer(authority.RequireInWorkspace(t.Context(), by("the owner"), id, access.WSRead)); got != api.CodeNotFound {
 				t.Errorf("workspace %.20q: %q", id, got)
 			}
 		}
@@ -91,15 +92,15 @@ func TestAuthority(t *testing.T) {
 		for _, c := range []struct {
 			who   string
 			given access.Set
-			want  fault.Code
+			want  api.Code
 		}{
 			{"the owner", everything(), ""},
 			{"a viewer", 0, ""},
 			{"a viewer", access.SetOf(access.WSRead, access.DirectoryRead), ""},
-			{"a viewer", access.SetOf(access.WSRead, access.DirectoryWrite), fault.Forbidden},
+			{"a viewer", access.SetOf(access.WSRead, access.DirectoryWrite), api.CodeForbidden},
 			{"one of two", access.SetOf(access.DirectoryWrite, access.AuditRead), ""},
-			{"without a role", access.SetOf(access.WSRead), fault.Forbidden},
-			{"of another", 0, fault.ResourceNotFound},
+			{"without a role", access.SetOf(access.WSRead), api.CodeForbidden},
+			{"of another", 0, api.CodeNotFound},
 		} {
 			if got := answer(authority.RequireToGrant(t.Context(), by(c.who), x.WorkspaceID, c.given)); got != c.want {
 				t.Errorf("%s grants %s: %q", c.who, c.given, got)
@@ -109,16 +110,16 @@ func TestAuthority(t *testing.T) {
 		for _, c := range []struct {
 			who  string
 			need access.Permission
-			want fault.Code
+			want api.Code
 		}{
 			{"the owner", access.OrgSettingsWrite, ""},
 			{"a viewer", access.OrgRead, ""}, // whoever is in a workspace is in its organization
 			{"a viewer", access.OrgSettingsRead, ""},
-			{"a viewer", access.OrgSettingsWrite, fault.Forbidden},
+			{"a viewer", access.OrgSettingsWrite, api.CodeForbidden},
 			{"without a role", access.OrgRead, ""},
-			{"only invited", access.OrgRead, fault.ResourceNotFound},
-			{"a colleague", access.OrgRead, fault.ResourceNotFound},
-			{"of another", access.OrgRead, fault.ResourceNotFound},
+			{"only invited", access.OrgRead, api.CodeNotFound},
+			{"a colleague", access.OrgRead, api.CodeNotFound},
+			{"of another", access.OrgRead, api.CodeNotFound},
 		} {
 			for range 2 {
 				if got := answer(authority.RequireInOrganization(t.Context(), by(c.who), x.OrganizationID, c.need)); got != c.want {
@@ -126,7 +127,7 @@ func TestAuthority(t *testing.T) {
 				}
 			}
 		}
-		if got := answer(authority.RequireInOrganization(t.Context(), by("the owner"), x.WorkspaceID, access.OrgRead)); got != fault.ResourceNotFound {
+		if got := answer(authority.RequireInOrganization(t.Context(), by("the owner"), x.WorkspaceID, access.OrgRead)); got != api.CodeNotFound {
 			t.Errorf("a workspace as an organization: %q", got)
 		}
 	})
@@ -142,7 +143,7 @@ func TestAuthorityChangesAtOnce(t *testing.T) {
 			name   string
 			change func()
 			held   string
-			want   fault.Code
+			want   api.Code
 		}{
 			{"joined", func() {}, "ws.read", ""},
 			{"the role grants more", func() { x.Define("clerk", "ws.read", "ws.tags.write") }, "ws.read ws.tags.write", ""},
@@ -151,7 +152,7 @@ func TestAuthorityChangesAtOnce(t *testing.T) {
 				x.Owner.Post(x.Path("/roles"), servertest.Body{"user_id": clerk, "role": "viewer"}).OK()
 			}, "ws.read ws.members.read ws.directory.read ws.payouts.read ws.accounts.read", ""},
 			{"lost it", func() { x.Owner.Delete(x.Path("/roles/" + clerk + "/viewer")).OK() }, "", ""},
-			{"left", func() { x.Owner.Delete(x.Path("/members/" + clerk)).OK() }, "", fault.ResourceNotFound},
+			{"left", func() { x.Owner.Delete(x.Path("/members/" + clerk)).OK() }, "", api.CodeNotFound},
 		} {
 			step.change()
 			held, err := authority.Permissions(t.Context(), audit.Actor{Type: audit.User, ID: clerk}, x.WorkspaceID)

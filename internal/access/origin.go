@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -39,7 +40,7 @@ func saveOrigin(tx *db.Tx, keys []string) (id any, err error) {
 		return nil, nil
 	}
 	if len(keys) > maxOriginKeys {
-		return nil, fault.New(fault.Forbidden, "your own access came through %d API keys, one after another: an admin whose access did not must do this", len(keys)-1)
+		return nil, fault.New(api.CodeForbidden, "your own access came through %d API keys, one after another: an admin whose access did not must do this", len(keys)-1)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(keys, " ")))
 	name := "ori_" + hex.EncodeToString(sum[:16])
@@ -140,7 +141,7 @@ func NoteCreatorOrigin(tx *db.Tx, workspaceID, accountID, organizationID string)
 func RequireOwnOriginInWorkspace(q db.Q, by audit.Actor, workspaceID string) error {
 	compromised, err := throughCompromised(q, by, originInWorkspace, workspaceID)
 	if err == nil && compromised {
-		f := fault.New(fault.Forbidden, "your own access came through a compromised API key: an admin whose access did not decides, or the operator appoints one")
+		f := fault.New(api.CodeForbidden, "your own access came through a compromised API key: an admin whose access did not decides, or the operator appoints one")
 		f.Scope.WorkspaceID = workspaceID
 		err = f
 	}
@@ -151,7 +152,7 @@ func RequireOwnOriginInWorkspace(q db.Q, by audit.Actor, workspaceID string) err
 func RequireOwnOrigin(q db.Q, by audit.Actor, organizationID string) error {
 	compromised, err := throughCompromised(q, by, originAsOwner, organizationID)
 	if err == nil && compromised {
-		f := fault.New(fault.Forbidden, "you became an owner through a compromised API key yourself: another owner decides")
+		f := fault.New(api.CodeForbidden, "you became an owner through a compromised API key yourself: another owner decides")
 		f.Scope.OrganizationID = organizationID
 		err = f
 	}

@@ -3,6 +3,7 @@ package access
 import (
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 )
@@ -17,5 +18,5 @@ func RequireRecentLogin(by audit.Actor, now int64) error {
 	if by.Type != audit.User || by.KeyID != "" || now-by.LoggedInAt < recentLogin.Milliseconds() {
 		return nil
 	}
-	return fault.New(fault.RecentLoginRequired, "this needs a login of the last 15 minutes: log in again")
+	return fault.New(api.CodeRecentLoginRequired, "this needs a login of the last 15 minutes: log in again")
 }

@@ -1,12 +1,13 @@
 package access
 
 import (
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 )
 
-var errSecondFactor = fault.New(fault.SecondFactorRequired,
+var errSecondFactor = fault.New(api.CodeSecondFactorRequired,
 	"your organization demands a second factor: sign in to the console with one, or set one up there, then log in again")
 
 // RequireSecondFactor returns an error if the caller is a person whose organization requires a second factor and whose session has none. It

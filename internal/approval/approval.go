@@ -286,7 +286,7 @@ func (a Approval) voted(accountID string) bool {
 // hold the demanded role, have no part in the request and not have voted.
 func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	denied := func(format string, args ...any) error {
-		f := fault.New(fault.Forbidden, format, args...)
+		f := fault.New(api.CodeForbidden, format, args...)
 		f.Scope.WorkspaceID = a.WorkspaceID
 		return f
 	}
@@ -300,7 +300,7 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	case !a.keysMay && (by.Type != audit.User || by.KeyID != ""):
 		return denied("only a person who signed in at a browser can approve, not an API key or a machine client")
 	case a.changed:
-		return fault.New(fault.ApprovalChanged, "someone has changed this approval in the store: reject it, then request it again")
+		return fault.New(api.CodeApprovalChanged, "someone has changed this approval in the store: reject it, then request it again")
 	case by.ID == a.Maker.ID:
 		return denied("you asked for this yourself: somebody else has to approve it")
 	case a.involves(by.ID):

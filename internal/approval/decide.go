@@ -67,7 +67,7 @@ func decide[T any](ctx context.Context, s *Service, by db.Caller, id string, d d
 		answer, err = decideHeld(ctx, s, by, a, d, as)
 	}
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.Forbidden && a.ID != "" {
+	if errors.As(err, &f) && f.Code == api.CodeForbidden && a.ID != "" {
 		named := *f
 		named.Action, named.ResourceID = string(s.kinds[a.Kind].Actions[d.state]), a.SubjectID
 		err = &named
@@ -126,7 +126,7 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 		if _, err := s.stillPending(tx, a.ID); err != nil {
 			return err
 		}
-		return fault.New(fault.ApprovalChanged, "this is not what waits for approval: look at it again")
+		return fault.New(api.CodeApprovalChanged, "this is not what waits for approval: look at it again")
 	}
 	votes := int64(0)
 	if d.state == api.ApprovalApproved {
@@ -189,9 +189,9 @@ func (s *Service) stillPending(tx *db.Tx, id string) (Approval, error) {
 	case a.ID == "":
 		return a, fault.Missing("approval")
 	case a.State != api.ApprovalPending:
-		return a, fault.New(fault.ApprovalDecided, "this is no longer pending: it is %s", a.State)
+		return a, fault.New(api.CodeApprovalDecided, "this is no longer pending: it is %s", a.State)
 	case a.ExpiresAt <= tx.Now():
-		return a, fault.New(fault.ApprovalDecided, "this is no longer pending: it is %s", api.ApprovalExpired)
+		return a, fault.New(api.CodeApprovalDecided, "this is no longer pending: it is %s", api.ApprovalExpired)
 	}
 	return a, nil
 }

@@ -105,7 +105,7 @@ func (s *Service) findMany(ctx context.Context, by db.Caller, in DecideInput) (m
 }
 
 // errLines is the fault for an import or a bulk among several approvals: the caller was shown the number of its lines, not the lines.
-var errLines = fault.New(fault.Validation, "this has lines: read them with GET /v1/approvals/{id}/lines, then approve it alone with POST /v1/approvals/{id}/approve")
+var errLines = fault.New(api.CodeValidation, "this has lines: read them with GET /v1/approvals/{id}/lines, then approve it alone with POST /v1/approvals/{id}/approve")
 
 // decideOne decides one of many approvals. A fault is its result, and leaves a row in the audit log like a refused request of its own.
 func (s *Service) decideOne(ctx context.Context, by db.Caller, in DecideInput, chosen api.ApprovalShown, found row) (api.ApprovalResult, error) {
@@ -139,7 +139,7 @@ func (s *Service) decideOne(ctx context.Context, by db.Caller, in DecideInput, c
 		return out, err
 	}
 	out.Error = &api.BatchError{Code: string(no.Code), Message: no.Message}
-	if no.Code == fault.Forbidden {
+	if no.Code == api.CodeForbidden {
 		err = db.Record(ctx, s.db, by, audit.Event{Action: audit.Action(no.Action), Outcome: audit.Denied, WorkspaceID: in.WorkspaceID, ResourceID: no.ResourceID,
 			Description: "Refused to decide an approval: " + no.Message}, nil)
 	}

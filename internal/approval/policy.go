@@ -60,11 +60,11 @@ func policyKindOf(name string, pairs [2]access.Pair) Kind {
 				return nil, "", err
 			}
 			if now := relaxationKind(receiving, payouts, c.after()); now != "" && now != name && name != bothPolicyKind {
-				return nil, "", fault.New(fault.ApprovalChanged, "this takes the agreement of others by now: reject it, then ask again")
+				return nil, "", fault.New(api.CodeApprovalChanged, "this takes the agreement of others by now: reject it, then ask again")
 			}
 			saved, err := access.SavePolicy(tx, a.WorkspaceID, a.Version, c.after(), false)
 			if err == nil && !saved {
-				err = fault.New(fault.ApprovalChanged, "the policy has changed since this was asked for: ask again")
+				err = fault.New(api.CodeApprovalChanged, "the policy has changed since this was asked for: ask again")
 			}
 			return c.changes(), policyOf, err
 		},
@@ -247,7 +247,7 @@ func (s *Service) updatePolicy(tx *db.Tx, by db.Caller, number int64, in UpdateP
 	alone := !p.Available() && !payouts.Available()
 	saved, err := access.SavePolicy(tx, in.ID, p.Version, c.after(), alone)
 	if err == nil && !saved {
-		err = fault.New(fault.ApprovalChanged, "the policy has just changed: look at it again")
+		err = fault.New(api.CodeApprovalChanged, "the policy has just changed: look at it again")
 	}
 	if alone {
 		event.Description += ", while there was no second person"

@@ -188,7 +188,7 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need func(
 		err = fault.Missing("approval")
 	}
 	if err != nil {
-		return found.Approval, held, fault.Replace(err, fault.ResourceNotFound, fault.Missing("approval"))
+		return found.Approval, held, fault.Replace(err, api.CodeNotFound, fault.Missing("approval"))
 	}
 	a, err = s.open(found)
 	return a, held, err
@@ -272,7 +272,7 @@ func (s *Service) AskToRelease(tx *db.Tx, by db.Caller, people access.SecondPers
 		return id, err
 	}
 	if by.Type == audit.Client {
-		f := fault.New(fault.Forbidden, "a machine client cannot do this, only a person can")
+		f := fault.New(api.CodeForbidden, "a machine client cannot do this, only a person can")
 		f.Scope.WorkspaceID = r.WorkspaceID
 		return "", f
 	}
@@ -293,7 +293,7 @@ func (o Outcome[T]) Kept() (any, *fault.Fault) {
 	if o.ApprovalID == "" {
 		return o.Answer, nil
 	}
-	return nil, &fault.Fault{Code: fault.SecondPersonRequired, Message: "another person has to approve this: your request is stored and waits for them",
+	return nil, &fault.Fault{Code: api.CodeSecondPersonRequired, Message: "another person has to approve this: your request is stored and waits for them",
 		Details: api.SecondPersonDetails{ApprovalID: o.ApprovalID}}
 }
 

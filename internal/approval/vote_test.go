@@ -118,7 +118,7 @@ func TestTheLastVoteCarriesOut(t *testing.T) {
 		if _, err := b.vote(first, id); code(err) != "FORBIDDEN" || !strings.Contains(err.Error(), "already") {
 			t.Errorf("the same person twice: %v", err)
 		}
-		b.broken = fault.New(fault.InsufficientFunds, "too little")
+		b.broken = fault.New(api.CodeInsufficientFunds, "too little")
 		if _, err := b.vote(second, id); code(err) != "INSUFFICIENT_FUNDS" {
 			t.Errorf("what cannot be carried out: %v", err)
 		}

@@ -120,16 +120,16 @@ func (s *Service) covering(ctx context.Context, f filter, id string) (Signed, in
 		case err == nil && position > 0 && signed.Rows >= position:
 			return signed, position, nil
 		case s.signer.key == nil:
-			return signed, 0, fault.New(fault.AuditUnsigned, "this server does not sign the audit log, so nothing of it can be proven here")
+			return signed, 0, fault.New(api.CodeAuditUnsigned, "this server does not sign the audit log, so nothing of it can be proven here")
 		case errors.As(err, &broken):
-			return signed, 0, fault.New(fault.AuditUnsigned, "the audit log is not signed at present, so nothing of it can be proven")
+			return signed, 0, fault.New(api.CodeAuditUnsigned, "the audit log is not signed at present, so nothing of it can be proven")
 		case err != nil && !errors.Is(err, ErrUnsigned):
 			return signed, 0, err
 		}
 		select {
 		case <-tick.C:
 		case <-deadline:
-			late := fault.New(fault.Unavailable, "the newest rows of the audit log have not been signed yet")
+			late := fault.New(api.CodeUnavailable, "the newest rows of the audit log have not been signed yet")
 			late.RetryAfter = time.Second
 			return signed, 0, late
 		case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/budget"
 	"bursar/internal/db"
@@ -45,7 +46,7 @@ func waits(t testing.TB, err error) time.Duration {
 	switch {
 	case err == nil:
 		return 0
-	case !errors.As(err, &limited) || limited.Code != fault.RateLimited || limited.RetryAfter <= 0:
+	case !errors.As(err, &limited) || limited.Code != api.CodeRateLimited || limited.RetryAfter <= 0:
 		t.Fatalf("the error is %v", err)
 	}
 	return limited.RetryAfter
@@ -266,7 +267,7 @@ func TestAttemptsAtOnceAreNoMoreThanTheBurst(t *testing.T) {
 					switch err := nodes[i%2].Spend(t.Context(), guesses.Of(fmt.Sprint(round))); {
 					case err == nil:
 						passed.Add(1)
-					case !errors.As(err, &limited) || limited.Code != fault.RateLimited:
+					case !errors.As(err, &limited) || limited.Code != api.CodeRateLimited:
 						t.Errorf("the error is %v", err)
 					}
 				})

@@ -99,7 +99,7 @@ func (r *remote) sayDoubles(list []api.Duplicate) error {
 // tellDoubles lists the duplicates for which a new entry was refused, and the next steps.
 func (r *remote) tellDoubles(err error) error {
 	var refused *client.Error
-	if !errors.As(err, &refused) || refused.Code != client.CodeDuplicateEntry {
+	if !errors.As(err, &refused) || refused.Code != api.CodeDuplicateEntry {
 		return err
 	}
 	var details api.Duplicates

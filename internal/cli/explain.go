@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/fault"
 )
@@ -70,11 +71,11 @@ func nextStep(e *client.Error) string {
 	switch {
 	case client.IsUnauthorized(e):
 		return "Your session has ended or your key is no longer valid: run 'bursar login'."
-	case e.Code == client.CodeRecentLoginRequired:
+	case e.Code == api.CodeRecentLoginRequired:
 		return "Run 'bursar login', then try again."
-	case e.Code == client.CodeSecondFactorRequired:
+	case e.Code == api.CodeSecondFactorRequired:
 		return "Sign in at the console with a passkey, with a code or with single sign-on, run 'bursar login', then try again."
-	case e.Code == client.CodeSecondPersonRequired:
+	case e.Code == api.CodeSecondPersonRequired:
 		return "'bursar approvals list' shows the request."
 	case e.Permission() == "administer":
 		return "Run 'bursar login', or use an API key that was made with --administer."

@@ -319,9 +319,9 @@ func payeeText(p *api.Payout) string {
 // failureText returns why a payout failed: the code, and the rail's own code and message.
 func failureText(f *api.PayoutFailure) string {
 	if words := strings.TrimSpace(f.Reason + " " + f.Message); words != "" {
-		return f.Code + ": " + words
+		return string(f.Code) + ": " + words
 	}
-	return f.Code
+	return string(f.Code)
 }
 
 func newPayoutReceipt(r *remote) *cobra.Command {

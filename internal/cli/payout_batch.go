@@ -110,7 +110,7 @@ func (l *payLine) refuse(err error) {
 	if l.Error != nil {
 		text = l.Error.Message + "; " + text
 	}
-	l.Result, l.Error = api.BatchRefused, &api.PayoutFault{Code: client.CodeValidation, Message: text}
+	l.Result, l.Error = api.BatchRefused, &api.PayoutFault{Code: api.CodeValidation, Message: text}
 }
 
 // readPayFile reads a file and checks everything that needs no server.
@@ -332,7 +332,7 @@ func (b *payBatch) write(f term.Format) error {
 	for _, l := range b.lines {
 		problem := ""
 		if l.Error != nil {
-			problem = l.Error.Code + ": " + l.Error.Message
+			problem = string(l.Error.Code) + ": " + l.Error.Message
 		}
 		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(f, l.Amount, b.from.Currency), l.To, l.ExternalID, l.ID, problem)
 	}

@@ -193,7 +193,7 @@ func (r *remote) rehearse(ctx context.Context, s *session, p client.PayoutCreate
 		}
 		pairs := []string{"Valid", valid}
 		for _, one := range got.Faults {
-			pairs = append(pairs, one.Code, one.Message)
+			pairs = append(pairs, string(one.Code), one.Message)
 		}
 		if got.SettlementRail != "" {
 			pairs = append(pairs, "Rail", got.SettlementRail+": "+got.RailReason)

@@ -49,7 +49,7 @@ Live payouts resume once a second person approves, if the workspace has one:
 	}, func(ctx context.Context, s *session, workspaceID string, mode *string) (*api.PayoutSending, error) {
 		got, err := s.Payouts.Resume(ctx, workspaceID, client.PayoutResumeParams{Mode: mode})
 		var refused *client.Error
-		if mode == nil && errors.As(err, &refused) && refused.Code == client.CodeSecondPersonRequired {
+		if mode == nil && errors.As(err, &refused) && refused.Code == api.CodeSecondPersonRequired {
 			err = withHint(err, "Live payouts stay stopped until then: 'bursar approvals list' shows the request. Sandbox payouts are sent.")
 		}
 		return got, err

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"bursar/api"
 	"bursar/client"
 )
 
@@ -65,7 +66,7 @@ func retryable(err error) bool {
 	var refused *client.Error
 	if errors.As(err, &refused) {
 		return refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError ||
-			refused.Code == client.CodeIdempotencyConflict && refused.RetryAfter > 0
+			refused.Code == api.CodeIdempotencyConflict && refused.RetryAfter > 0
 	}
 	return !errors.Is(err, context.Canceled)
 }

@@ -286,7 +286,7 @@ func newRolesDelete(r *remote) *cobra.Command {
 // explainGrant adds the id of the approval to an error that a grant waits for another person.
 func explainGrant(err error) error {
 	var refused *client.Error
-	if !errors.As(err, &refused) || refused.Code != client.CodeSecondPersonRequired {
+	if !errors.As(err, &refused) || refused.Code != api.CodeSecondPersonRequired {
 		return err
 	}
 	var details api.SecondPersonDetails

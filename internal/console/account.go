@@ -9,6 +9,7 @@ import (
 
 	"github.com/pquerna/otp"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
@@ -168,7 +169,7 @@ func (c *Console) changePassword(v *visit) error {
 	return v.done("Password changed. All other sessions ended.", "/account")
 }
 
-var errSignInAgain = fault.New(fault.Unauthorized, "sign in again to add a passkey")
+var errSignInAgain = fault.New(api.CodeUnauthorized, "sign in again to add a passkey")
 
 func (c *Console) offerPasskey(v *visit) error {
 	if !v.fresh() {

@@ -47,9 +47,9 @@ func (c *Console) verify(v *visit, of auditlog.Filters, row api.AuditEntry) (*ve
 	report, err := read(v, c.Audit.Verify, auditlog.ProofInput{ID: row.ID, ProofFileInput: log})
 	var f *fault.Fault
 	switch {
-	case errors.As(err, &f) && f.Code == fault.Unavailable:
+	case errors.As(err, &f) && f.Code == api.CodeUnavailable:
 		return &verification{"warn", "Not yet sequenced.", "The newest rows are signed within seconds. Try again in a moment."}, nil
-	case errors.As(err, &f) && f.Code == fault.AuditUnsigned:
+	case errors.As(err, &f) && f.Code == api.CodeAuditUnsigned:
 		return &verification{"warn", "Can't be verified.", capitalized(f.Message) + "."}, nil
 	case err != nil:
 		return nil, err

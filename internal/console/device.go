@@ -37,7 +37,7 @@ func (c *Console) devicePage(v *visit) error {
 func (v *visit) showDevice(typed string) error {
 	login, err := v.console.Identity.Device(v.R.Context(), v.Caller, typed)
 	if gone(err) {
-		err = fault.New(fault.Validation, "code not found. Check the code that the app shows, or start again there")
+		err = fault.New(api.CodeValidation, "code not found. Check the code that the app shows, or start again there")
 	}
 	if p, status, ok := formProblems(err); ok {
 		return v.showAgain(status, "device", "Approve a device", p, devicePage{Typed: typed})
@@ -67,7 +67,7 @@ func (c *Console) decideDevice(v *visit) error {
 		return v.showDevice(v.field("code"))
 	}
 	var f *fault.Fault
-	if errors.As(err, &f) && (f.Code == fault.CodeNotPending || f.Code == fault.ResourceNotFound) {
+	if errors.As(err, &f) && (f.Code == api.CodeNotPending || f.Code == api.CodeNotFound) {
 		return v.showDevice(v.field("code")) // the page shows the result
 	}
 	if err != nil {

@@ -141,7 +141,7 @@ func (c *Console) addDoubles(v *visit, e *entryPage) (err error) {
 	}
 	into, err := read(v, c.Directory.Show, directory.ShowInput{ID: e.MergedInto})
 	var no *fault.Fault
-	if errors.As(err, &no) && no.Code == fault.NotFound { // deleted since
+	if errors.As(err, &no) && no.Code == api.CodeEntryNotFound { // deleted since
 		return nil
 	}
 	e.Into = &into

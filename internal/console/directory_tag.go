@@ -55,9 +55,9 @@ func tagProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
 	if ok && errors.As(err, &f) {
 		switch f.Code {
-		case fault.TagExists:
+		case api.CodeTagExists:
 			p = problems{Fields: map[string]string{"name": p.Text}}
-		case fault.TagInUse:
+		case api.CodeTagInUse:
 			p = problems{Fields: map[string]string{"applies_to": p.Text}}
 		}
 	}

@@ -36,7 +36,7 @@ func (c *Console) withFactor(page func(v *visit) error) func(v *visit) error {
 // lacksFactor reports whether a service refused because the second factor is missing.
 func lacksFactor(err error) bool {
 	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == fault.SecondFactorRequired
+	return errors.As(err, &f) && f.Code == api.CodeSecondFactorRequired
 }
 
 // withOwnFactor protects a page that changes how the visitor signs in. If any of their organizations requires a second factor, so does the

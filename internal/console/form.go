@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/fault"
 )
 
@@ -165,7 +166,7 @@ func formProblems(err error, fields ...string) (problems, int, bool) {
 	if !errors.As(err, &f) {
 		return problems{}, 0, false
 	}
-	status := f.Code.Status()
+	status := f.Code.Info().Status
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusConflict:
 	default:
@@ -192,7 +193,7 @@ func wholeFormProblem(f *fault.Fault) string {
 	switch {
 	case f.RetryAfter > 0:
 		return "Too many attempts. Try again in " + roughly(f.RetryAfter) + "."
-	case f.Code == fault.IdempotencyConflict:
+	case f.Code == api.CodeIdempotencyConflict:
 		return "This form was already sent with different content. Check whether that went through before you send it again."
 	}
 	return sentence(f.Message)

@@ -122,7 +122,7 @@ func (c *Console) uploadImport(v *visit) error {
 
 func uploadProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.BodyTooLarge {
+	if errors.As(err, &f) && f.Code == api.CodeBodyTooLarge {
 		return problems{Fields: map[string]string{"file": sentence(f.Message) + " Split it into several files."}}, http.StatusRequestEntityTooLarge, true
 	}
 	p, status, ok := formProblems(err, "file", "body")
@@ -164,7 +164,7 @@ func (v *visit) identifyAgain() (db.Caller, error) {
 		return v.Caller, err
 	}
 	if v.browser.Actor.ID == "" {
-		return v.Caller, fault.New(fault.Unauthorized, "you were signed out while the file was sent: sign in and send it again")
+		return v.Caller, fault.New(api.CodeUnauthorized, "you were signed out while the file was sent: sign in and send it again")
 	}
 	return v.Caller, nil
 }

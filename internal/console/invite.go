@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
@@ -49,7 +50,7 @@ func (c *Console) invitePage(v *visit) error {
 
 func gone(err error) bool {
 	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == fault.ResourceNotFound
+	return errors.As(err, &f) && f.Code == api.CodeNotFound
 }
 
 func (c *Console) redeem(v *visit) error {

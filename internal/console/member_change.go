@@ -43,7 +43,7 @@ func (c *Console) reinvite(v *visit) error {
 }
 
 // hasCode reports whether an error is a fault with a code.
-func hasCode(err error, code fault.Code) bool {
+func hasCode(err error, code api.Code) bool {
 	var f *fault.Fault
 	return errors.As(err, &f) && f.Code == code
 }
@@ -54,7 +54,7 @@ func (v *visit) showGrant(err error, fields ...string) error {
 	if waitsForApprover(err) {
 		return v.done("Requested. The role is granted once another person approves.", v.membersPath())
 	}
-	if hasCode(err, fault.RecentLoginRequired) {
+	if hasCode(err, api.CodeRecentLoginRequired) {
 		return v.signInFirst(v.membersPath())
 	}
 	return v.showMembers(err, fields...)

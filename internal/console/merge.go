@@ -58,7 +58,7 @@ func called(list []api.Duplicate) string {
 // asDouble converts an error for a person. It names the entries for which a new one is refused.
 func asDouble(err error) error {
 	var no *fault.Fault
-	if !errors.As(err, &no) || no.Code != fault.DuplicateEntry {
+	if !errors.As(err, &no) || no.Code != api.CodeDuplicateEntry {
 		return err
 	}
 	told := "this workspace does not take doubles, and the entry may be one"

@@ -37,7 +37,7 @@ func (c *Console) ops(need access.Permission, back string, page func(v *visit, h
 	return func(v *visit) error {
 		held, err := c.Operators.Holds(v.R.Context(), v.Caller, need)
 		var f *fault.Fault
-		if errors.As(err, &f) && f.Code == fault.RecentLoginRequired {
+		if errors.As(err, &f) && f.Code == api.CodeRecentLoginRequired {
 			if v.R.Method == http.MethodGet {
 				back = ""
 			}

@@ -248,7 +248,7 @@ func (v *visit) showOrganization(err error, prefix string, which func(*organizat
 // slugProblems is formProblems for a form with a name and a slug. A taken slug is a problem of its field.
 func slugProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.SlugTaken {
+	if errors.As(err, &f) && f.Code == api.CodeSlugTaken {
 		return problems{Fields: map[string]string{"slug": sentence(f.Message)}}, http.StatusUnprocessableEntity, true
 	}
 	return formProblems(err, "name", "slug")

@@ -65,7 +65,7 @@ func (v *visit) showLeaver(err error, email string) error {
 // notFoundProblem is formProblems for a field that names what was not found.
 func notFoundProblem(err error, field, text string) (problems, int, bool) {
 	var f *fault.Fault
-	if !errors.As(err, &f) || f.Code != fault.ResourceNotFound {
+	if !errors.As(err, &f) || f.Code != api.CodeNotFound {
 		return problems{}, 0, false
 	}
 	return problems{Fields: map[string]string{field: text}, order: []string{field}}, http.StatusUnprocessableEntity, true

@@ -348,7 +348,7 @@ func (c *Console) publishPayout(v *visit) error {
 func (c *Console) confirmPayout(v *visit) error {
 	_, err := change(v, c.Payouts.Confirm, payout.Input{ID: v.R.PathValue("id")})
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.SecondPersonRequired {
+	if errors.As(err, &f) && f.Code == api.CodeSecondPersonRequired {
 		return v.payoutStep(nil, "Not released: it needs approval by another person.")
 	}
 	return v.payoutStep(err, "Released. The payout is sent at the next opportunity.")
@@ -368,7 +368,7 @@ func (c *Console) resolvePayout(v *visit) error {
 	_, err := change(v, c.Payouts.Resolve, payout.ResolveInput{ID: v.R.PathValue("id"),
 		PayoutResolve: api.PayoutResolve{As: v.field("as"), Evidence: v.field("evidence")}})
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.SecondPersonRequired {
+	if errors.As(err, &f) && f.Code == api.CodeSecondPersonRequired {
 		return v.payoutStep(nil, "Sent for approval.")
 	}
 	return v.payoutStep(err, "Resolved.")

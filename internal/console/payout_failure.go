@@ -16,22 +16,22 @@ type failureView struct{ api.PayoutFailure }
 
 // Words returns what is wrong.
 func (f failureView) Words() string {
-	switch fault.Code(f.Code) {
-	case fault.InvalidAccount:
+	switch f.Code {
+	case api.CodeInvalidAccount:
 		return "The bank says that there is no such account"
-	case fault.AccountClosed:
+	case api.CodeAccountClosed:
 		return "The bank says that the account is closed"
-	case fault.AccountFrozen:
+	case api.CodeAccountFrozen:
 		return "The account that pays was frozen before this was sent"
-	case fault.AmountBelowMinimum:
+	case api.CodeAmountBelowMinimum:
 		return "The bank says that the amount is too small"
-	case fault.AmountAboveMaximum:
+	case api.CodeAmountAboveMaximum:
 		return "The bank says that the amount is too large"
-	case fault.InvalidInstitution:
+	case api.CodeInvalidInstitution:
 		return "The rail does not know the bank or wallet of the payee"
-	case fault.BankUnavailable:
+	case api.CodeBankUnavailable:
 		return "The bank or wallet of the payee could not be reached"
-	case fault.RailUnavailable:
+	case api.CodeRailUnavailable:
 		return "The rail was not available"
 	}
 	if f.Reason == "AC06" {
@@ -42,7 +42,7 @@ func (f failureView) Words() string {
 
 // Codes returns the code of the API, and the rail's own code and message.
 func (f failureView) Codes() string {
-	text := f.Code
+	text := string(f.Code)
 	if f.Reason != "" {
 		text += ", " + f.Reason
 	}
@@ -54,14 +54,14 @@ func (f failureView) Codes() string {
 
 // Next returns what a person can do about it.
 func (f failureView) Next() string {
-	switch fault.Code(f.Code) {
-	case fault.InvalidAccount, fault.AccountClosed, fault.InvalidInstitution:
+	switch f.Code {
+	case api.CodeInvalidAccount, api.CodeAccountClosed, api.CodeInvalidInstitution:
 		return "Ask the payee for another account, and pay that one."
-	case fault.AccountFrozen:
+	case api.CodeAccountFrozen:
 		return "Unfreeze the account, and retry."
-	case fault.AmountBelowMinimum, fault.AmountAboveMaximum:
+	case api.CodeAmountBelowMinimum, api.CodeAmountAboveMaximum:
 		return "Pay another amount, or by another rail."
-	case fault.BankUnavailable, fault.RailUnavailable:
+	case api.CodeBankUnavailable, api.CodeRailUnavailable:
 		return "Retry later."
 	}
 	return "Ask the bank before you retry."
@@ -111,12 +111,12 @@ func (r receiptView) Amount() string { return api.FormatAmount(r.AmountCents, r.
 func (c *Console) receiptPage(v *visit) error {
 	r, err := read(v, c.Payouts.Receipt, payout.Input{ID: v.R.PathValue("id")})
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code.Status() == http.StatusUnprocessableEntity {
+	if errors.As(err, &f) && f.Code.Info().Status == http.StatusUnprocessableEntity {
 		data, failed := v.payout(false)
 		if failed != nil {
 			return failed
 		}
-		return v.showAgain(f.Code.Status(), "payouts_unpaid", "No receipt", problems{}, data)
+		return v.showAgain(f.Code.Info().Status, "payouts_unpaid", "No receipt", problems{}, data)
 	}
 	if err == nil && r.WorkspaceID != v.workspace.ID {
 		err = errNoPage

@@ -206,7 +206,7 @@ func (c *Console) payMany(v *visit) error {
 	lines := v.form.Get("lines")
 	if lines == "" {
 		if lines = v.typedLines(); lines == "" {
-			return v.manyAgain(fault.New(fault.Validation, "type an amount for at least one payee"), f)
+			return v.manyAgain(fault.New(api.CodeValidation, "type an amount for at least one payee"), f)
 		}
 	}
 	if f.Review, err = parsePayments(lines, f.Source().Currency); err != nil {

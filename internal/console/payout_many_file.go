@@ -160,7 +160,7 @@ func (v *visit) findPayee(to string) (m api.ReceivingMethod, err error) {
 	}
 	methods, err := read(v, v.console.Directory.ShowMethods, directory.ShowInput{ID: id})
 	var no *fault.Fault
-	if errors.As(err, &no) && no.Code == fault.NotFound {
+	if errors.As(err, &no) && no.Code == api.CodeEntryNotFound {
 		return m, &payeeError{"the directory has no entry " + name}
 	}
 	if err != nil {

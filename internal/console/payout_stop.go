@@ -61,5 +61,5 @@ func (c *Console) resumePayouts(v *visit) error {
 // waitsForApprover reports whether a change is stored and waits for another person.
 func waitsForApprover(err error) bool {
 	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == fault.SecondPersonRequired
+	return errors.As(err, &f) && f.Code == api.CodeSecondPersonRequired
 }

@@ -264,7 +264,7 @@ type errorPage struct {
 func (v *visit) fail(err error) {
 	err = v.refused(err)
 	f := v.Explain(err)
-	page := errorPage{Status: f.Code.Status(), Text: sentence(f.Message), Home: "/"}
+	page := errorPage{Status: f.Code.Info().Status, Text: sentence(f.Message), Home: "/"}
 	switch page.Status {
 	case http.StatusNotFound:
 		page.Heading, page.Text = "Not found", "This page doesn't exist, or you don't have access to it."

@@ -8,7 +8,6 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/fault"
 	"bursar/internal/slug"
 	"bursar/internal/workspace"
 )
@@ -144,7 +143,7 @@ func (c *Console) defineRole(v *visit, data rolePage, key string) error {
 	if waitsForApprover(err) {
 		return v.done("Requested. The role changes once another person approves.", v.path("roles"))
 	}
-	if hasCode(err, fault.RecentLoginRequired) {
+	if hasCode(err, api.CodeRecentLoginRequired) {
 		return v.signInFirst(v.path("roles", key, "edit"))
 	}
 	if p, status, ok := formProblems(err, "name", "role", "color", "permissions"); ok {

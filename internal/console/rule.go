@@ -200,7 +200,7 @@ func (v *visit) guardNames(limits []api.PayoutLimit) (guardNames, error) {
 		}
 		e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: l.EntryID})
 		var no *fault.Fault
-		if err != nil && !(errors.As(err, &no) && no.Code == fault.NotFound) { // otherwise it was deleted since
+		if err != nil && !(errors.As(err, &no) && no.Code == api.CodeEntryNotFound) { // otherwise it was deleted since
 			return n, err
 		}
 		n.byID[l.EntryID] = e.Label

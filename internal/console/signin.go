@@ -212,7 +212,7 @@ func (v *visit) begin(purpose string, ceremony signin.Ceremony, u underway) erro
 	return v.answer(http.StatusOK, json.RawMessage(ceremony.Options))
 }
 
-var errCeremonyOver = fault.New(fault.Validation, "that took too long. Try again")
+var errCeremonyOver = fault.New(api.CodeValidation, "that took too long. Try again")
 
 // ended reads the browser's response to a passkey ceremony.
 func (v *visit) ended(purpose string) (underway, []byte, error) {
@@ -222,7 +222,7 @@ func (v *visit) ended(purpose string) (underway, []byte, error) {
 	}
 	answer, err := io.ReadAll(http.MaxBytesReader(v.W, v.R.Body, 64<<10))
 	if err != nil {
-		return u, nil, fault.New(fault.Validation, "the browser's answer could not be read")
+		return u, nil, fault.New(api.CodeValidation, "the browser's answer could not be read")
 	}
 	v.dropCookie(stateCookie)
 	return u, answer, nil
@@ -262,7 +262,7 @@ func (v *visit) answerError(err error) error {
 	if f.RetryAfter > 0 {
 		text = "Too many attempts. Try again in " + roughly(f.RetryAfter) + "."
 	}
-	return v.answer(f.Code.Status(), map[string]string{"error": text})
+	return v.answer(f.Code.Info().Status, map[string]string{"error": text})
 }
 
 const purposeSSO = "single sign-on"
@@ -300,7 +300,7 @@ func (c *Console) finishSSO(v *visit) error {
 func (v *visit) ssoFailed(err error, next string) error {
 	if signin.Unreachable(err) {
 		v.Log.Error("the identity provider failed", "request_id", v.RequestID, "error", err.Error())
-		err = fault.New(fault.InvalidCredentials, "the identity provider isn't responding. Try again later, or sign in another way")
+		err = fault.New(api.CodeInvalidCredentials, "the identity provider isn't responding. Try again later, or sign in another way")
 	}
 	return v.signInWrong(err, next, "")
 }

@@ -36,8 +36,8 @@ type visit struct {
 const maxForm = 1 << 20
 
 var (
-	errNoPage  = fault.New(fault.ResourceNotFound, "this page does not exist")
-	errForeign = fault.New(fault.Forbidden, "this form was sent from another site")
+	errNoPage  = fault.New(api.CodeNotFound, "this page does not exist")
+	errForeign = fault.New(api.CodeForbidden, "this form was sent from another site")
 )
 
 // open returns an endpoint of a page that needs no sign-in. It still identifies a signed-in visitor.
@@ -86,10 +86,10 @@ func (v *visit) prepare() error {
 		err := v.R.ParseForm()
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			return fault.New(fault.BodyTooLarge, "the form is larger than a megabyte")
+			return fault.New(api.CodeBodyTooLarge, "the form is larger than a megabyte")
 		}
 		if err != nil {
-			return fault.New(fault.Validation, "the form could not be read")
+			return fault.New(api.CodeValidation, "the form could not be read")
 		}
 		v.form = v.R.PostForm
 		makeStorable(v.form)
@@ -120,7 +120,7 @@ func (v *visit) identify() error {
 	}
 	browser, err := v.console.Identity.Browser(v.R.Context(), secret, v.R.Header.Get("X-Background") == "")
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.Unauthorized {
+	if errors.As(err, &f) && f.Code == api.CodeUnauthorized {
 		v.dropCookie(sessionCookie)
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/fault"
@@ -45,7 +46,7 @@ func (s *spender) spend(tx *db.Tx, list []db.Request[int64]) ([]db.Result[int64]
 		case amount < 0:
 			return nil, errors.New("a mistake of the program")
 		case amount > left:
-			results[i].Err = fault.New(fault.InsufficientFunds, "only %d left", left)
+			results[i].Err = fault.New(api.CodeInsufficientFunds, "only %d left", left)
 		default:
 			left -= amount
 			results[i] = db.Result[int64]{Out: left, Event: happened}

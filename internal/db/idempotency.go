@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/db/engine"
 	"bursar/internal/fault"
 )
@@ -137,7 +138,7 @@ func digest[T ~string | ~[]byte](use, caller string, text T) []byte {
 func (d *DB) Claim(k *IdempotencyKey) (done func(), err error) {
 	if _, taken := d.claimed.LoadOrStore(k.id, struct{}{}); taken {
 		return nil, &fault.Fault{
-			Code:       fault.IdempotencyConflict,
+			Code:       api.CodeIdempotencyConflict,
 			Message:    "the first request with this idempotency key is still running",
 			RetryAfter: time.Second,
 		}
@@ -164,7 +165,7 @@ func (k *IdempotencyKey) Lookup(q Q, now int64) error {
 		return errMalformed
 	}
 	if subtle.ConstantTimeCompare(body[:storedDigits], []byte(k.fingerprint)) != 1 {
-		return fault.New(fault.IdempotencyConflict, "this idempotency key was used for a different request")
+		return fault.New(api.CodeIdempotencyConflict, "this idempotency key was used for a different request")
 	}
 	replay := &Replay{Status: int(status)}
 	var masked bool

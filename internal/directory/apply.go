@@ -189,7 +189,7 @@ func (a *applier) apply(row *entryfile.Row) (result, error) {
 // checkRow checks a row by the rules for a request with the same content.
 func checkRow(row *entryfile.Row) error {
 	if row.Problem != "" {
-		return &fault.Fault{Code: fault.Validation, Message: row.Problem}
+		return &fault.Fault{Code: api.CodeValidation, Message: row.Problem}
 	}
 	var v fault.Violations
 	if row.Type != "" {

@@ -344,7 +344,7 @@ func (s *Service) mayBulk(ctx context.Context, by db.Caller, id string, need fun
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, need(i))
 	}
-	return i, fault.Replace(err, fault.ResourceNotFound, fault.Missing("bulk"))
+	return i, fault.Replace(err, api.CodeNotFound, fault.Missing("bulk"))
 }
 
 // GetBulk returns the state of a bulk.

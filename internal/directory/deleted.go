@@ -109,7 +109,7 @@ func (s *Service) Restore(ctx context.Context, by db.Caller, in EntryInput) (api
 		e, event, err := s.bringBack(tx, by, at, tx.Now()-keepDeleted.Milliseconds())
 		if err == nil && e.ID == "" {
 			if e, err = find(tx.Q, at); err == nil {
-				err = fault.Replace(e.live(), fault.NotFound, fault.Missing("directory entry"))
+				err = fault.Replace(e.live(), api.CodeEntryNotFound, fault.Missing("directory entry"))
 			}
 			return answer, audit.None("the entry is not deleted"), err
 		}

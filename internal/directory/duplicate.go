@@ -254,7 +254,7 @@ func doubles(tx *db.Tx, e entry, on string, held access.Set) ([]api.Duplicate, e
 		found = nil
 	}
 	if double && on == api.OnDuplicateRefuse {
-		no := fault.New(fault.DuplicateEntry, "the entry may be a double of another, and doubles are refused")
+		no := fault.New(api.CodeDuplicateEntry, "the entry may be a double of another, and doubles are refused")
 		no.Details = api.Duplicates{Duplicates: append([]api.Duplicate{}, found...)}
 		return nil, no
 	}

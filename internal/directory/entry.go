@@ -70,7 +70,7 @@ func (e *entry) setLabel(sent *string) {
 func (e entry) live() error {
 	switch {
 	case e.MergedInto != "":
-		return fault.New(fault.EntryMerged, "the entry %s was merged into %s: change that one, or undo the merge", e.ID, e.MergedInto)
+		return fault.New(api.CodeEntryMerged, "the entry %s was merged into %s: change that one, or undo the merge", e.ID, e.MergedInto)
 	case e.ID == "" || e.deletedAt != 0:
 		return errNoEntry
 	}

@@ -289,7 +289,7 @@ func (s *Service) applyIdentity(tx *db.Tx, e entry, c identityChange, approvalID
 // checkIdentity returns an entry with a held change applied, or APPROVAL_CHANGED.
 func (s *Service) checkIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) (after entry, err error) {
 	changed := func(what string) error {
-		return fault.New(fault.ApprovalChanged, "%s since this was asked for: withdraw it and ask again", what)
+		return fault.New(api.CodeApprovalChanged, "%s since this was asked for: withdraw it and ask again", what)
 	}
 	waiting, err := pendingIdentity(tx.Q, e.ID)
 	if err != nil {
@@ -351,7 +351,7 @@ func heldExternalIDs(q db.Q, workspace int64, given []string) (map[string]string
 }
 
 // errWaiting is errTaken for an external id that waits for approval as that of another entry.
-var errWaiting = fault.New(fault.ExternalIDTaken, "this external_id waits for approval as that of another entry of the workspace")
+var errWaiting = fault.New(api.CodeExternalIDTaken, "this external_id waits for approval as that of another entry of the workspace")
 
 // notHeld returns errWaiting if another entry waits for approval to have an external id.
 func notHeld(q db.Q, workspace int64, externalID, entryID string) error {

@@ -103,7 +103,7 @@ func (s *Service) upload(ctx context.Context, by db.Caller, i importRow, first [
 			count, _, err = openImports(tx.Q, i.workspace)
 		}
 		if err == nil && count >= maxOpenImports {
-			err = fault.New(fault.TooMany, "the workspace has %d imports that have not ended: wait for one, or cancel it", count)
+			err = fault.New(api.CodeTooMany, "the workspace has %d imports that have not ended: wait for one, or cancel it", count)
 		}
 		if err == nil {
 			err = insertUpload(tx, i, tx.Now()+uploadLease.Milliseconds())
@@ -141,7 +141,7 @@ func (s *Service) storePiece(ctx context.Context, by db.Caller, i importRow, num
 		}
 		if _, held, err := openImports(tx.Q, i.workspace); err != nil || held > maxOpenBytes {
 			if err == nil {
-				err = fault.New(fault.TooMany, "the files of the workspace's imports that have not ended are larger than %d MiB together: wait for one, or cancel it", maxOpenBytes>>20)
+				err = fault.New(api.CodeTooMany, "the files of the workspace's imports that have not ended are larger than %d MiB together: wait for one, or cancel it", maxOpenBytes>>20)
 			}
 			return struct{}{}, none, err
 		}
@@ -201,7 +201,7 @@ func (s *Service) mayImport(ctx context.Context, by db.Caller, id string, need a
 	if err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, need)
 	}
-	return i, fault.Replace(err, fault.ResourceNotFound, fault.Missing("import"))
+	return i, fault.Replace(err, api.CodeNotFound, fault.Missing("import"))
 }
 
 // GetImport returns the state of an import.

@@ -129,7 +129,7 @@ func (s *Service) approveJob(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	}
 	lines, err := digestLines(tx.Q, a.SubjectID)
 	if err == nil && (lines.digest != c.Digest || lines.total != c.Lines) {
-		err = fault.New(fault.ApprovalChanged, "someone has changed the lines of this approval in the store: reject it, then import the file again")
+		err = fault.New(api.CodeApprovalChanged, "someone has changed the lines of this approval in the store: reject it, then import the file again")
 	}
 	if err != nil {
 		return nil, "", err

@@ -26,7 +26,7 @@ const (
 	previewRows = 10
 )
 
-var errNotHeld = fault.New(fault.ImportNotHeld, "the import does not wait to be started: it was started, has ended or was given up")
+var errNotHeld = fault.New(api.CodeImportNotHeld, "the import does not wait to be started: it was started, has ended or was given up")
 
 // cannotImport returns a fault with the reason why a file cannot be imported, in a field.
 func cannotImport(field string, err error) error {

@@ -194,7 +194,7 @@ func (s *Service) readChunk(ctx context.Context, i importRow, part string, from 
 		body, err = s.vault.Open(i.workspace, vault.ImportChunk(i.id, part, number), sealed)
 	}
 	if errors.Is(err, vault.ErrLost) || errors.Is(err, vault.ErrDamaged) {
-		err = fault.New(fault.ResourceNotFound, "a part of the import cannot be opened any more, because its vault key is lost or it was damaged: send the file again")
+		err = fault.New(api.CodeNotFound, "a part of the import cannot be opened any more, because its vault key is lost or it was damaged: send the file again")
 	}
 	return number, body, found, err
 }

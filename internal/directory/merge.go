@@ -195,7 +195,7 @@ type mergePlan struct {
 func planMerge(target party, sources []party, fields map[string]string, held access.Set) (plan mergePlan, err error) {
 	for _, p := range append([]party{target}, sources...) {
 		if err := p.live(); err != nil {
-			return plan, fault.Replace(err, fault.NotFound, fault.Missing("directory entry "+p.ID))
+			return plan, fault.Replace(err, api.CodeEntryNotFound, fault.Missing("directory entry "+p.ID))
 		}
 		if p.Type != target.Type {
 			return plan, fault.Invalid("sources", "must be of the type "+target.Type+", as the entry is: "+p.ID+" is of the type "+p.Type)
@@ -214,9 +214,9 @@ func planMerge(target party, sources []party, fields map[string]string, held acc
 	case methods > len(target.methods) && !held.Has(access.ReceivingWrite):
 		return plan, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: target.WorkspaceID})
 	case tags > api.MaxEntryTags:
-		return plan, fault.New(fault.TooMany, "the entry would have %d tags, and can have at most %d: remove some of them first", tags, api.MaxEntryTags)
+		return plan, fault.New(api.CodeTooMany, "the entry would have %d tags, and can have at most %d: remove some of them first", tags, api.MaxEntryTags)
 	case methods > maxMethods:
-		return plan, fault.New(fault.TooMany, "the entry would have %d receiving methods, and can have at most %d: remove some of them first", methods, maxMethods)
+		return plan, fault.New(api.CodeTooMany, "the entry would have %d receiving methods, and can have at most %d: remove some of them first", methods, maxMethods)
 	}
 	plan.after, err = target.mergedWith(sources, fields)
 	return plan, err
@@ -375,5 +375,5 @@ func (s *Service) mayMerge(ctx context.Context, by db.Caller, id string, need ac
 	if err == nil {
 		workspace, err = s.authority.Enter(ctx, by.Actor, m.WorkspaceID, need)
 	}
-	return m, workspace, fault.Replace(err, fault.ResourceNotFound, fault.Missing("merge"))
+	return m, workspace, fault.Replace(err, api.CodeNotFound, fault.Missing("merge"))
 }

@@ -68,13 +68,13 @@ func (s *Service) applyHeldMerge(tx *db.Tx, a approval.Approval, r identityReque
 	if err != nil {
 		return nil, err
 	}
-	changed := fault.New(fault.ApprovalChanged, "the entries have changed since this was asked for: withdraw it and ask again")
+	changed := fault.New(api.CodeApprovalChanged, "the entries have changed since this was asked for: withdraw it and ask again")
 	if waiting.approvalID != a.ID {
 		return nil, changed
 	}
 	parties, err := s.lockParties(tx, at, append([]string{a.AboutID}, r.Merge.Sources...))
 	if err != nil {
-		return nil, fault.Replace(err, fault.ResourceNotFound, changed)
+		return nil, fault.Replace(err, api.CodeNotFound, changed)
 	}
 	for i, p := range parties {
 		if !r.Merge.States[i].holds(p) {
@@ -85,7 +85,7 @@ func (s *Service) applyHeldMerge(tx *db.Tx, a approval.Approval, r identityReque
 		return nil, err
 	}
 	event, err := s.carryMergeOut(tx, a, r, parties[0], parties[1:])
-	for _, code := range []fault.Code{fault.NotFound, fault.ResourceNotFound, fault.EntryMerged, fault.MergeChanged, fault.MergeFinal, fault.TooMany} {
+	for _, code := range []api.Code{api.CodeEntryNotFound, api.CodeNotFound, api.CodeEntryMerged, api.CodeMergeChanged, api.CodeMergeFinal, api.CodeTooMany} {
 		err = fault.Replace(err, code, changed)
 	}
 	if db.IsUnique(err) {

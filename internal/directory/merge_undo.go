@@ -71,7 +71,7 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 		}
 		for _, p := range sources {
 			if err := notHeld(tx.Q, p.workspace, p.ExternalID, p.ID); err != nil {
-				return m, audit.Event{}, fault.Replace(err, fault.ExternalIDTaken, errHeldSince)
+				return m, audit.Event{}, fault.Replace(err, api.CodeExternalIDTaken, errHeldSince)
 			}
 		}
 		m.UndoneAt = tx.Now()
@@ -94,7 +94,7 @@ func (s *Service) undoable(tx *db.Tx, id string, at entryRef) (m api.Merge, stat
 		return m, state, err
 	}
 	if m.UndoUntil <= tx.Now() || len(sealed) == 0 {
-		return m, state, fault.New(fault.MergeFinal, "a merge can be undone for 30 days")
+		return m, state, fault.New(api.CodeMergeFinal, "a merge can be undone for 30 days")
 	}
 	if state, err = s.openState(at.workspace, m, sealed); err != nil {
 		return m, state, err
@@ -123,7 +123,7 @@ func (s mergeState) divideMethods(methods []api.ReceivingMethod) (stay, back []a
 func (s *Service) openState(workspace int64, m api.Merge, sealed []byte) (state mergeState, err error) {
 	text, err := s.vault.Open(workspace, vault.MergeState(m.ID), sealed)
 	if errors.Is(err, vault.ErrLost) {
-		return state, fault.New(fault.MergeFinal, "what the entries were before the merge cannot be opened any more, because its vault key is lost")
+		return state, fault.New(api.CodeMergeFinal, "what the entries were before the merge cannot be opened any more, because its vault key is lost")
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &state)
@@ -140,7 +140,7 @@ type ChangedDetails struct {
 }
 
 func changedSince(why string, fields []string) error {
-	f := fault.New(fault.MergeChanged, "the merge cannot be undone: %s", why)
+	f := fault.New(api.CodeMergeChanged, "the merge cannot be undone: %s", why)
 	f.Details = ChangedDetails{Fields: append([]string{}, fields...)}
 	return f
 }
@@ -150,7 +150,7 @@ var errHeldSince, _ = changedSince("the external_id of one of the sources waits 
 // asChanged returns the fault for an entry of the merge that was permanently removed.
 func asChanged(err error) error {
 	var no *fault.Fault
-	if errors.As(err, &no) && no.Code == fault.ResourceNotFound {
+	if errors.As(err, &no) && no.Code == api.CodeNotFound {
 		return changedSince(no.Message, nil)
 	}
 	return err

@@ -60,7 +60,7 @@ func (s *Service) changeMethod(ctx context.Context, by db.Caller, held access.Se
 func (s *Service) lockForMethods(tx *db.Tx, at entryRef) (entry, []api.ReceivingMethod, error) {
 	e, err := lock(tx, at)
 	if err != nil {
-		return e, nil, fault.Replace(err, fault.NotFound, fault.Missing("directory entry"))
+		return e, nil, fault.Replace(err, api.CodeEntryNotFound, fault.Missing("directory entry"))
 	}
 	methods, err := s.lockedMethods(tx, e)
 	return e, methods, err
@@ -112,7 +112,7 @@ func (s *Service) methods(ctx context.Context, by db.Caller, entryID string, ful
 		return nil, partNotFound(err)
 	}
 	_, methods, err := s.shown(ctx, by, at, full, s.withApprovals, func(db.Q, entry) error { return nil })
-	return methods, fault.Replace(err, fault.NotFound, fault.Missing("directory entry"))
+	return methods, fault.Replace(err, api.CodeEntryNotFound, fault.Missing("directory entry"))
 }
 
 // AddMethod adds a receiving method to an entry. The first one is the default.
@@ -133,7 +133,7 @@ func (s *Service) AddMethod(ctx context.Context, by db.Caller, in AddMethodInput
 // addMethod adds a receiving method to an entry that has these methods. Every new method is added by it.
 func (s *Service) addMethod(tx *db.Tx, by db.Caller, e entry, methods []api.ReceivingMethod, in api.ReceivingMethodCreate) (api.ReceivingMethod, audit.Event, error) {
 	if len(methods) >= maxMethods {
-		return api.ReceivingMethod{}, audit.Event{}, fault.New(fault.TooMany, "an entry can have at most %d receiving methods", maxMethods)
+		return api.ReceivingMethod{}, audit.Event{}, fault.New(api.CodeTooMany, "an entry can have at most %d receiving methods", maxMethods)
 	}
 	m := api.ReceivingMethod{ID: tx.NewID("rm"), Provider: in.Provider, AccountName: in.AccountName, AccountID: in.AccountID, Status: api.MethodPending}
 	set(&m.InstitutionCode, in.InstitutionCode)

@@ -62,7 +62,7 @@ func (s *Service) lockAbout(tx *db.Tx, a approval.Approval) (entry, error) {
 		return entry{}, err
 	}
 	e, err := lock(tx, at)
-	return e, fault.Replace(err, fault.NotFound, fault.New(fault.ApprovalChanged, "the entry was deleted since this was asked for"))
+	return e, fault.Replace(err, api.CodeEntryNotFound, fault.New(api.CodeApprovalChanged, "the entry was deleted since this was asked for"))
 }
 
 // applyMethod makes an approved method payable, or the default.
@@ -81,7 +81,7 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, st
 	}
 	same, err := tx.Row(`SELECT id FROM receiving_method WHERE id = $1 AND version = $2`, a.SubjectID, a.Version).Scan(new(string))
 	if err == nil && (!same || c.Method.ID != a.SubjectID || !c.isOf(e) || c.Default && defaultOf(methods).ID != c.OldDefault.ID) {
-		err = fault.New(fault.ApprovalChanged, "the payee or its receiving methods have changed since this was asked for: withdraw it and ask again")
+		err = fault.New(api.CodeApprovalChanged, "the payee or its receiving methods have changed since this was asked for: withdraw it and ask again")
 	}
 	if err != nil {
 		return nil, "", err

@@ -59,7 +59,7 @@ func (s *Service) Payee(q db.Q, workspace int64, methodID string) (p Payee, err 
 }
 
 func notPayable(m storedMethod, why string) error {
-	return &fault.Fault{Code: fault.MethodNotPayable, Message: why, Details: api.MethodDetails{Status: m.Status, PayableAt: m.PayableAt}}
+	return &fault.Fault{Code: api.CodeMethodNotPayable, Message: why, Details: api.MethodDetails{Status: m.Status, PayableAt: m.PayableAt}}
 }
 
 // Number opens the account number of a payee. It may read a key from the store, so call it after
@@ -67,7 +67,7 @@ func notPayable(m storedMethod, why string) error {
 func (s *Service) Number(p Payee) (string, error) {
 	text, err := s.vault.Open(p.workspace, vault.Account(p.MethodID), p.sealed)
 	if errors.Is(err, vault.ErrLost) {
-		return "", fault.New(fault.MethodNotPayable, "the account number was sealed with a vault key that is lost: enter it again")
+		return "", fault.New(api.CodeMethodNotPayable, "the account number was sealed with a vault key that is lost: enter it again")
 	}
 	return string(text), err
 }

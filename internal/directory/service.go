@@ -189,14 +189,14 @@ func (s *Service) shown(ctx context.Context, by db.Caller, at entryRef, full fun
 	return e, list, err
 }
 
-var errNoEntry = fault.New(fault.NotFound, "directory entry not found")
+var errNoEntry = fault.New(api.CodeEntryNotFound, "directory entry not found")
 
 // entryNotFound hides whether an entry exists in a workspace that the caller is not in.
-func entryNotFound(err error) error { return fault.Replace(err, fault.ResourceNotFound, errNoEntry) }
+func entryNotFound(err error) error { return fault.Replace(err, api.CodeNotFound, errNoEntry) }
 
 // partNotFound does the same for what belongs to an entry, with the code for that.
 func partNotFound(err error) error {
-	return fault.Replace(err, fault.ResourceNotFound, fault.Missing("directory entry"))
+	return fault.Replace(err, api.CodeNotFound, fault.Missing("directory entry"))
 }
 
 // externalIDTaken returns the fault for an external id that another entry has: nothing else about an entry is unique.
@@ -207,7 +207,7 @@ func externalIDTaken(err error) error {
 	return err
 }
 
-var errTaken = fault.New(fault.ExternalIDTaken, "another entry of the workspace has this external_id")
+var errTaken = fault.New(api.CodeExternalIDTaken, "another entry of the workspace has this external_id")
 
 // authorize requires a permission in the workspace of an entry. It returns where the entry is and all permissions of the caller there. It runs
 // the same query for an entry that does not exist, so that the time does not reveal whether it does.

@@ -71,7 +71,7 @@ func (s *Service) CreateTag(ctx context.Context, by db.Caller, in CreateTagInput
 }
 
 func tagExists(name string) error {
-	return fault.New(fault.TagExists, "there is a tag %q already", name)
+	return fault.New(api.CodeTagExists, "there is a tag %q already", name)
 }
 
 func tagEvent(action audit.Action, workspaceID string, t api.Tag, verb string) audit.Event {
@@ -96,7 +96,7 @@ func (s *Service) mayTag(ctx context.Context, by db.Caller, tagID string) (works
 		return "", err
 	}
 	err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.TagsWrite)
-	return workspaceID, fault.Replace(err, fault.ResourceNotFound, fault.Missing("tag"))
+	return workspaceID, fault.Replace(err, api.CodeNotFound, fault.Missing("tag"))
 }
 
 // UpdateTag renames a tag or changes what it applies to.
@@ -170,7 +170,7 @@ func stillApplies(q db.Q, t api.Tag) error {
 	other, err := q.Row(`SELECT e.type FROM directory_entry_tag t JOIN directory_entry e ON e.id = t.entry_id
 		WHERE t.tag_id = $1 AND e.type <> $2 LIMIT 1`, t.ID, t.AppliesTo).Scan(new(string))
 	if err == nil && other {
-		err = fault.New(fault.TagInUse, "entries that are not of type %s have the tag", t.AppliesTo)
+		err = fault.New(api.CodeTagInUse, "entries that are not of type %s have the tag", t.AppliesTo)
 	}
 	return err
 }

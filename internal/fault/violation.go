@@ -3,6 +3,8 @@ package fault
 import (
 	"slices"
 	"strings"
+
+	"bursar/api"
 )
 
 // Violation is one error in a request.
@@ -53,7 +55,7 @@ func (v *Violations) Err() error {
 		}
 		text.WriteString(x.Field + " " + x.Constraint)
 	}
-	return &Fault{Code: Validation, Message: text.String(), Details: ViolationDetails{Fields: v.list}}
+	return &Fault{Code: api.CodeValidation, Message: text.String(), Details: ViolationDetails{Fields: v.list}}
 }
 
 // Invalid is a VALIDATION_ERROR about one field.

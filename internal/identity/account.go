@@ -73,7 +73,7 @@ func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name stri
 			completed, err = tx.Row(`UPDATE account SET name = $2, status = 'active', email_proof = '*' WHERE id = $1 AND status = 'invited' RETURNING id`,
 				id, name).Scan(new(string))
 			if err == nil && !completed {
-				err = fault.New(fault.Validation, "a user with the email address %s already exists", NormalizeEmail(email))
+				err = fault.New(api.CodeValidation, "a user with the email address %s already exists", NormalizeEmail(email))
 			}
 		}
 		if err != nil {

@@ -151,7 +151,7 @@ func dependents(tx *db.Tx, keyID string) ([]string, error) {
 // CreateKey creates an API key for the caller.
 func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (api.NewAPIKey, error) {
 	if by.Type == audit.Client {
-		return api.NewAPIKey{}, fault.New(fault.Forbidden, "a machine client cannot have API keys")
+		return api.NewAPIKey{}, fault.New(api.CodeForbidden, "a machine client cannot have API keys")
 	}
 	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
@@ -208,7 +208,7 @@ func roomForKey(q db.Q, accountID string, now int64) error {
 	_, err := q.Row(`SELECT count(*) FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 		accountID, now).Scan(&live)
 	if err == nil && live >= maxKeys {
-		err = fault.New(fault.TooMany, "you have %d API keys already, which is the limit: revoke one first", maxKeys)
+		err = fault.New(api.CodeTooMany, "you have %d API keys already, which is the limit: revoke one first", maxKeys)
 	}
 	return err
 }
@@ -311,7 +311,7 @@ func (k *NewKey) limitRotation(tx *db.Tx, keyOfSession, rotated string, end int6
 	}
 	within, err := access.MadeWith(tx.Q, rotated, keyOfSession)
 	if err == nil && !within {
-		err = fault.New(fault.Forbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
+		err = fault.New(api.CodeForbidden, "you are logged in with an API key: it can rotate only itself and the keys that were made with it")
 	}
 	k.endBy(end)
 	return err

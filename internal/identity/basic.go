@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -31,7 +32,7 @@ func (s *Service) AuthenticateEither(ctx context.Context, by db.Caller, authoriz
 	case strings.EqualFold(scheme, "Bearer"):
 		return s.Authenticate(ctx, authorization, admit)
 	case !strings.EqualFold(scheme, "Basic"):
-		return audit.Actor{}, fault.New(fault.Unauthorized,
+		return audit.Actor{}, fault.New(api.CodeUnauthorized,
 			"not authenticated: send a session token as Authorization: Bearer, or a client id and secret as Authorization: Basic")
 	}
 	digest, epoch := sha256.Sum256([]byte(authorization)), s.db.Epoch()

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -89,7 +90,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func refused(t testing.TB, err error, code fault.Code) *fault.Fault {
+func refused(t testing.TB, err error, code api.Code) *fault.Fault {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
@@ -137,7 +138,7 @@ func (n *node) live(secret string) bool {
 	n.t.Helper()
 	_, err := n.Browser(n.t.Context(), secret, false)
 	if err != nil {
-		refused(n.t, err, fault.Unauthorized)
+		refused(n.t, err, api.CodeUnauthorized)
 	}
 	return err == nil
 }

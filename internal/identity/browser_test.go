@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
 
@@ -197,9 +197,9 @@ func TestADisabledAccountBeginsNoSession(t *testing.T) {
 		_, err := n.DisableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)
 		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: id, Method: identity.ByPassword})
-		refused(t, err, fault.InvalidCredentials) // it began before
+		refused(t, err, api.CodeInvalidCredentials) // it began before
 		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: id, Method: identity.ByPassword, Version: n.version(id)})
-		refused(t, err, fault.Unauthorized)
+		refused(t, err, api.CodeUnauthorized)
 		_, err = n.EnableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)
 		n.begin(id, "")
@@ -260,14 +260,14 @@ func TestSomebodyEndsTheirSessionsAndNoOthers(t *testing.T) {
 				t.Errorf("the audit log says %+v", r)
 			}
 			_, err = n.EndSession(t.Context(), me, other.SessionID)
-			refused(t, err, fault.ResourceNotFound)
+			refused(t, err, api.CodeNotFound)
 		})
 		t.Run("somebody else's is not there", func(t *testing.T) {
 			n := n.on(t)
 			me, theirs := n.use(n.begin(ada, "").Secret), n.begin(bob, "").Secret
 			for _, id := range []string{n.use(theirs).SessionID, "ses_unknown", ""} {
 				_, err := n.EndSession(t.Context(), me, id)
-				refused(t, err, fault.ResourceNotFound)
+				refused(t, err, api.CodeNotFound)
 			}
 			if !n.live(theirs) {
 				t.Error("it is ended")
@@ -290,7 +290,7 @@ func TestTheSecretOfABrowserIsNoToken(t *testing.T) {
 		secret := n.begin(n.person("ada@example.com"), "").Secret
 		for _, header := range []string{"Bearer " + secret, "Basic " + secret, secret} {
 			_, err := n.Authenticate(t.Context(), header, func() error { return nil })
-			refused(t, err, fault.Unauthorized)
+			refused(t, err, api.CodeUnauthorized)
 		}
 	})
 }

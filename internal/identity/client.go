@@ -247,7 +247,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 	// The new secret lets the caller act as the client, so they must hold all of its permissions.
 	held, err := c.authority.Permissions(ctx, audit.Actor{ID: in.ID}, in.WorkspaceID)
 	if err != nil {
-		return api.NewMachineClient{}, fault.Replace(err, fault.ResourceNotFound, fault.Missing("client"))
+		return api.NewMachineClient{}, fault.Replace(err, api.CodeNotFound, fault.Missing("client"))
 	}
 	if err := c.authority.RequireToGrant(ctx, by.Actor, in.WorkspaceID, held); err != nil {
 		return api.NewMachineClient{}, err
@@ -297,7 +297,7 @@ func (c *Clients) Rotate(ctx context.Context, by db.Caller, in ClientInput) (api
 func requireCommonMode(stored string, by audit.Actor) error {
 	scope, err := audit.ParseScope(stored)
 	if both := scope.Within(by.Scope); err == nil && !both.InMode(audit.SandboxMode) && !both.InMode(audit.LiveMode) {
-		err = fault.New(fault.Forbidden, "the client is good for another mode than the API key that you are logged in with")
+		err = fault.New(api.CodeForbidden, "the client is good for another mode than the API key that you are logged in with")
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func (n *node) tokenLives(token string) bool {
 	n.t.Helper()
 	_, err := n.Authenticate(n.t.Context(), "Bearer "+token, func() error { return nil })
 	if err != nil {
-		refused(n.t, err, fault.Unauthorized)
+		refused(n.t, err, api.CodeUnauthorized)
 	}
 	return err == nil
 }
@@ -191,10 +191,10 @@ func TestWhoMayDoWhatWithMachineClients(t *testing.T) {
 		p.define("keeper", "ws.keys.read", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read", "ws.accounts.read")
 		c := p.client("one", "viewer")
 		outsider := db.Caller{Actor: audit.Actor{Type: audit.User, ID: n.person("outsider@example.com")}}
-		const no, missing = fault.Forbidden, fault.ResourceNotFound
+		const no, missing = api.CodeForbidden, api.CodeNotFound
 		for name, want := range map[string]struct {
 			by           db.Caller
-			read, change fault.Code // empty where it is allowed
+			read, change api.Code // empty where it is allowed
 		}{
 			"admin":                   {p.admin, "", ""},
 			"keeper":                  {p.holder("keeper"), "", ""},
@@ -227,7 +227,7 @@ func TestWhoMayDoWhatWithMachineClients(t *testing.T) {
 	})
 }
 
-func is(err error, code fault.Code) bool {
+func is(err error, code api.Code) bool {
 	var f *fault.Fault
 	if code == "" {
 		return err == nil
@@ -245,14 +245,14 @@ func TestNobodyGetsMoreByAMachineClientThanTheyHold(t *testing.T) {
 		t.Run("by making one", func(t *testing.T) {
 			p := p.in(t)
 			_, err := p.create(keeper, "mine", "admin")
-			refused(t, err, fault.Forbidden)
+			refused(t, err, api.CodeForbidden)
 			_, err = p.create(keeper, "mine", "keeper")
 			must(t, err)
 		})
 		t.Run("by giving one a new secret", func(t *testing.T) {
 			p := p.in(t)
 			_, err := p.rotate(keeper, powerful.ID)
-			refused(t, err, fault.Forbidden)
+			refused(t, err, api.CodeForbidden)
 			if _, err := p.login(powerful); err != nil {
 				t.Errorf("the secret was changed: %v", err)
 			}
@@ -272,7 +272,7 @@ func TestAMachineClientNeedsANameAndARole(t *testing.T) {
 		for name, c := range map[string]struct{ name, role string }{
 			"no name": {"", "viewer"}, "a long name": {strings.Repeat("n", 101), "viewer"}, "no role": {"one", ""}, "an unknown role": {"one", "emperor"},
 		} {
-			if _, err := p.create(p.admin, c.name, c.role); !is(err, fault.Validation) {
+			if _, err := p.create(p.admin, c.name, c.role); !is(err, api.CodeValidation) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -299,7 +299,7 @@ func TestANewSecretEndsTheOldOneAndItsSessions(t *testing.T) {
 			t.Error("the session lives on")
 		}
 		_, err = n.login(old)
-		refused(t, err, fault.InvalidCredentials)
+		refused(t, err, api.CodeInvalidCredentials)
 		_, err = n.login(fresh)
 		must(t, err)
 	})
@@ -316,13 +316,13 @@ func TestARevokedMachineClientIsOverForGood(t *testing.T) {
 			t.Error("the session lives on")
 		}
 		_, err = n.login(c)
-		refused(t, err, fault.InvalidCredentials)
+		refused(t, err, api.CodeInvalidCredentials)
 		if got := p.names(); len(got) != 0 {
 			t.Errorf("listed are %v", got)
 		}
-		refused(t, p.revoke(p.admin, c.ID), fault.ResourceNotFound)
+		refused(t, p.revoke(p.admin, c.ID), api.CodeNotFound)
 		_, err = p.rotate(p.admin, c.ID)
-		refused(t, err, fault.ResourceNotFound)
+		refused(t, err, api.CodeNotFound)
 	})
 }
 
@@ -334,8 +334,8 @@ func TestMachineClientsOfAnotherWorkspaceAreNotThere(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				p := p.in(t)
 				_, err := p.rotate(p.admin, id)
-				refused(t, err, fault.ResourceNotFound)
-				refused(t, p.revoke(p.admin, id), fault.ResourceNotFound)
+				refused(t, err, api.CodeNotFound)
+				refused(t, p.revoke(p.admin, id), api.CodeNotFound)
 			})
 		}
 		if _, err := n.login(there); err != nil {

@@ -276,7 +276,7 @@ func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (Devic
 // one, because it could prolong itself indefinitely. A machine client cannot either, because its sessions are short.
 func (s *Service) Approve(ctx context.Context, by db.Caller, in CodeInput) (api.DeviceDecision, error) {
 	if by.ByDevice || by.Type == audit.Client {
-		return api.DeviceDecision{}, fault.New(fault.Forbidden, "a device login can be approved only in the console or with an API key")
+		return api.DeviceDecision{}, fault.New(api.CodeForbidden, "a device login can be approved only in the console or with an API key")
 	}
 	if err := access.RequireRecentLogin(by.Actor, s.db.Now()); err != nil {
 		return api.DeviceDecision{}, err
@@ -295,7 +295,7 @@ func (c deviceCode) within(q db.Q, keyID string) error {
 	var networks string
 	_, err := q.Row(`SELECT allowed_cidrs FROM api_key WHERE id = $1`, keyID).Scan(&networks)
 	if err == nil && !allowedFrom(strings.Fields(networks), c.ip) {
-		err = fault.New(fault.Forbidden, "the device is outside of the networks of the API key that you are logged in with")
+		err = fault.New(api.CodeForbidden, "the device is outside of the networks of the API key that you are logged in with")
 	}
 	return err
 }
@@ -329,7 +329,7 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
 			c.code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor, approved).Scan(new(string))
 		if err == nil && !first {
-			err = fault.New(fault.CodeNotPending, "the device code is no longer pending")
+			err = fault.New(api.CodeNotPending, "the device code is no longer pending")
 		}
 		return api.DeviceDecision{Code: c.code, Status: status}, audit.Event{
 			Action:      action,

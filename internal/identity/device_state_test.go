@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 )
@@ -200,7 +200,7 @@ func TestADeviceLoginEndsWithItsApprover(t *testing.T) {
 			refused(t, servertest.WhileUnderWay(t, n.DB, change, func() error {
 				_, err := n.Identity.Poll(t.Context(), at, identity.PollInput{Code: raced})
 				return err
-			}), fault.Unauthorized)
+			}), api.CodeUnauthorized)
 			for _, code := range []string{late, raced} {
 				n.PollDevice(t, code).DeviceStatus("denied", false)
 			}

@@ -9,7 +9,6 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 	"bursar/internal/wait"
@@ -80,7 +79,7 @@ func TestARequestUnderWayMakesNoCredentialAfterItsSessionHasEnded(t *testing.T) 
 				return err
 			},
 		} {
-			t.Run(name, func(t *testing.T) { refused(t, attempt(), fault.Unauthorized) })
+			t.Run(name, func(t *testing.T) { refused(t, attempt(), api.CodeUnauthorized) })
 		}
 	})
 }

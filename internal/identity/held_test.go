@@ -3,9 +3,9 @@ package identity_test
 import (
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
 )
 
@@ -40,7 +40,7 @@ func TestNoSecretIsMadeByWhoLosesAccessMeanwhile(t *testing.T) {
 				p := p.in(t)
 				must(t, send())
 				err := p.meanwhile(`DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2`, []any{p.workspaceID, by.ID}, send)
-				refused(t, err, fault.Forbidden)
+				refused(t, err, api.CodeForbidden)
 				p.change(func(tx *db.Tx) error { return access.Grant(tx, p.workspaceID, by.ID, "keys") })
 			})
 		}
@@ -50,7 +50,7 @@ func TestNoSecretIsMadeByWhoLosesAccessMeanwhile(t *testing.T) {
 				[]any{p.workspaceID, client.ID}, func() error {
 					_, err := p.rotate(by, client.ID)
 					return err
-				}), fault.Forbidden)
+				}), api.CodeForbidden)
 		})
 	})
 }

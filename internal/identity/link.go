@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/budget"
@@ -78,7 +79,7 @@ func (l *Links) Invite(tx *db.Tx, by db.Caller, accountID, email, workspaceID st
 	}
 	err = l.mail.Queue(tx, mail.Invitations, message.Message())
 	if errors.Is(err, mail.ErrFull) {
-		err = &fault.Fault{Code: fault.RateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
+		err = &fault.Fault{Code: api.CodeRateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
 	}
 	return Link{ExpiresAt: link.ExpiresAt}, err
 }
@@ -198,7 +199,7 @@ type Opened struct {
 	keepKeys       bool
 }
 
-var errDeadLink = fault.New(fault.ResourceNotFound, "this link has been used, has expired or does not exist")
+var errDeadLink = fault.New(api.CodeNotFound, "this link has been used, has expired or does not exist")
 
 // OpenLink returns the purpose of a link without using it up.
 func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -31,7 +32,7 @@ func exchange(n *node, authorization string) (token string, err error) {
 	}
 	must(n.t, json.Unmarshal(answer.Body.Bytes(), &got))
 	if got.Error.Code != "" {
-		return "", fault.New(fault.Code(got.Error.Code), "%s", got.Error.Message)
+		return "", fault.New(api.Code(got.Error.Code), "%s", got.Error.Message)
 	}
 	return got.Data.Token, nil
 }
@@ -68,7 +69,7 @@ func TestAnOperatorMakesALink(t *testing.T) {
 			must(t, err)
 			for _, email := range []string{"nobody@example.com", "gone@example.com", ""} {
 				_, err := n.makeLink(operator, email)
-				refused(t, err, fault.ResourceNotFound)
+				refused(t, err, api.CodeNotFound)
 			}
 		})
 	})
@@ -91,9 +92,9 @@ func TestALinkThatFailedToBeUsedIsStillGood(t *testing.T) {
 			})
 			return err
 		}
-		refused(t, use(fault.New(fault.Validation, "changed my mind")), fault.Validation)
+		refused(t, use(fault.New(api.CodeValidation, "changed my mind")), api.CodeValidation)
 		must(t, use(nil))
-		refused(t, use(nil), fault.ResourceNotFound)
+		refused(t, use(nil), api.CodeNotFound)
 	})
 }
 

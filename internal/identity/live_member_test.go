@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
 
@@ -35,8 +35,8 @@ func TestWhoIsAMember(t *testing.T) {
 					held, err := p.authority.Permissions(t.Context(), who, p.workspaceID)
 					org := p.authority.RequireInOrganization(t.Context(), who, home, access.OrgRead)
 					if !accepted {
-						refused(t, err, fault.ResourceNotFound)
-						refused(t, org, fault.ResourceNotFound)
+						refused(t, err, api.CodeNotFound)
+						refused(t, org, api.CodeNotFound)
 						return
 					}
 					viewer, _ := access.BuiltInRole("viewer")

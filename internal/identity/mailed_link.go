@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/mail"
@@ -17,7 +18,7 @@ func (l *Links) MailAccount(tx *db.Tx, accountID, email, madeBy string) (Link, e
 	}
 	err = l.mail.Queue(tx, mail.Accounts, mail.AccountLink{To: email, Link: link.URL, ExpiresAt: time.UnixMilli(link.ExpiresAt)}.Message())
 	if errors.Is(err, mail.ErrFull) {
-		err = &fault.Fault{Code: fault.RateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
+		err = &fault.Fault{Code: api.CodeRateLimited, Message: "the mail server is behind: try again in a moment", RetryAfter: mailPause}
 	}
 	return Link{ExpiresAt: link.ExpiresAt}, err
 }

@@ -33,7 +33,7 @@ type sessionState struct {
 	actor audit.Actor
 }
 
-var errNotAuthenticated = fault.New(fault.Unauthorized, "not authenticated: send a valid session token as Authorization: Bearer")
+var errNotAuthenticated = fault.New(api.CodeUnauthorized, "not authenticated: send a valid session token as Authorization: Bearer")
 
 // Authenticate returns the holder of a session token. A token with an unknown signing key causes a read of the store. admit limits how
 // often a stranger may cause that.
@@ -43,9 +43,9 @@ func (s *Service) Authenticate(ctx context.Context, authorization string, admit 
 	case authorization == "":
 		return audit.Actor{}, errNotAuthenticated
 	case !strings.EqualFold(scheme, "Bearer"):
-		return audit.Actor{}, fault.New(fault.Unauthorized, "this endpoint takes a session token as Authorization: Bearer")
+		return audit.Actor{}, fault.New(api.CodeUnauthorized, "this endpoint takes a session token as Authorization: Bearer")
 	case strings.HasPrefix(token, apiKeyPrefix):
-		return audit.Actor{}, fault.New(fault.Unauthorized, "this is an API key: exchange it for a session token with POST /v1/auth/token")
+		return audit.Actor{}, fault.New(api.CodeUnauthorized, "this is an API key: exchange it for a session token with POST /v1/auth/token")
 	}
 	known, ok := s.verified.GetIfPresent(token)
 	if !ok {
@@ -116,7 +116,7 @@ func RequireSession(tx *db.Tx, by db.Caller) error {
 func RequireCredential(q db.Q, by audit.Actor) error {
 	state, err := loadSession(q, by.SessionID)
 	if err == nil && !state.live {
-		err = fault.New(fault.Unauthorized, "the session or the API key that was used has been revoked, or the account disabled")
+		err = fault.New(api.CodeUnauthorized, "the session or the API key that was used has been revoked, or the account disabled")
 	}
 	return err
 }
@@ -179,13 +179,13 @@ func (s *Service) credential(ctx context.Context, by db.Caller, authorization st
 	case strings.EqualFold(scheme, "Basic"):
 		return s.clientLogin(ctx, by, value)
 	}
-	return login{}, fault.New(fault.Unauthorized, "send an API key as Authorization: Bearer, or a client id and secret as Authorization: Basic")
+	return login{}, fault.New(api.CodeUnauthorized, "send an API key as Authorization: Bearer, or a client id and secret as Authorization: Basic")
 }
 
 func (s *Service) apiKeyLogin(ctx context.Context, by db.Caller, secret string) (login, error) {
 	refused := login{
 		actor:   audit.Actor{Type: audit.APIKey},
-		refused: fault.New(fault.Unauthorized, "invalid API key"),
+		refused: fault.New(api.CodeUnauthorized, "invalid API key"),
 		why:     "unknown API key",
 	}
 	if !credential.WellFormed(apiKeyPrefix, secret) {
@@ -236,7 +236,7 @@ func (s *Service) clientLogin(ctx context.Context, by db.Caller, encoded string)
 	pair, err := base64.StdEncoding.DecodeString(encoded)
 	id, secret, ok := strings.Cut(string(pair), ":")
 	if err != nil || !ok || id == "" || strings.ContainsFunc(string(pair), notPrintable) {
-		return login{}, fault.New(fault.Unauthorized, "the Authorization: Basic header is malformed")
+		return login{}, fault.New(api.CodeUnauthorized, "the Authorization: Basic header is malformed")
 	}
 	var client storedClient
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
@@ -250,7 +250,7 @@ func (s *Service) clientLogin(ctx context.Context, by db.Caller, encoded string)
 	match := subtle.ConstantTimeCompare([]byte(client.secretHash), []byte(credential.Hash(secret))) == 1
 	refused := login{
 		actor:   client.actor,
-		refused: fault.New(fault.InvalidCredentials, "the client id or the client secret is incorrect"),
+		refused: fault.New(api.CodeInvalidCredentials, "the client id or the client secret is incorrect"),
 		why:     "wrong client id or secret",
 	}
 	refused.actor.Type = audit.Client

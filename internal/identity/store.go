@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -219,7 +220,7 @@ func RaiseCredentialVersion(tx *db.Tx, accountID string) error {
 }
 
 // ErrCredentialsChanged is the error for a sign-in during which the sign-in methods of the account changed.
-var ErrCredentialsChanged = fault.New(fault.InvalidCredentials, "how you sign in has changed: sign in again")
+var ErrCredentialsChanged = fault.New(api.CodeInvalidCredentials, "how you sign in has changed: sign in again")
 
 // CredentialVersion returns the version of an account's sign-in methods.
 func CredentialVersion(q db.Q, accountID string) (version int64, err error) {

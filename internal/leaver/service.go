@@ -137,10 +137,10 @@ func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist,
 func (l checklist) blocked() error {
 	switch {
 	case len(l.LastAdminOf) > 0:
-		return &fault.Fault{Code: fault.LastAdmin, Details: api.LastAdminDetails{Workspaces: l.LastAdminOf},
+		return &fault.Fault{Code: api.CodeLastAdmin, Details: api.LastAdminDetails{Workspaces: l.LastAdminOf},
 			Message: "this person is the last admin of " + names(l.LastAdminOf) + ": make another member an admin first"}
 	case l.LastOwner:
-		return fault.New(fault.LastOwner, "the last owner of an organization cannot be removed")
+		return fault.New(api.CodeLastOwner, "the last owner of an organization cannot be removed")
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func find(t testing.TB, d *db.DB, id string) (a ledger.Account) {
 }
 
 // code is the code of a fault, "" of no error, and the text of another error.
-func code(err error) fault.Code {
+func code(err error) api.Code {
 	var f *fault.Fault
 	switch {
 	case err == nil:
@@ -95,7 +95,7 @@ func code(err error) fault.Code {
 	case errors.As(err, &f):
 		return f.Code
 	}
-	return fault.Code(err.Error())
+	return api.Code(err.Error())
 }
 
 // clock is one that a test moves.

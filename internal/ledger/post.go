@@ -193,9 +193,9 @@ func whyRefused(tx *db.Tx, id string, s sums) error {
 	case a.ID == "":
 		return fmt.Errorf("the ledger has no account %s", id)
 	case a.Status == api.AccountClosed:
-		return fault.New(fault.AccountClosed, "account %s is closed", id)
+		return fault.New(api.CodeAccountClosed, "account %s is closed", id)
 	case a.Available+s.available > maxBalance || a.Reserved+s.reserved > maxBalance || a.Pending+s.pending > maxBalance:
-		return fault.New(fault.Validation, "account %s cannot hold that much", id)
+		return fault.New(api.CodeValidation, "account %s cannot hold that much", id)
 	case a.Reserved+s.reserved < 0 || a.Pending+s.pending < 0:
 		return fmt.Errorf("account %s has %d reserved and %d pending, and they would change by %d and %d", id, a.Reserved, a.Pending, s.reserved, s.pending)
 	}
@@ -206,7 +206,7 @@ func whyRefused(tx *db.Tx, id string, s sums) error {
 // currency.
 func Insufficient(currency string, available, requested int64) error {
 	return &fault.Fault{
-		Code: fault.InsufficientFunds, Message: fmt.Sprintf("the available balance is too low: %s is available, and this takes %s, so %s is missing",
+		Code: api.CodeInsufficientFunds, Message: fmt.Sprintf("the available balance is too low: %s is available, and this takes %s, so %s is missing",
 			api.FormatAmount(available, currency), api.FormatAmount(requested, currency), api.FormatAmount(requested-available, currency)),
 		Details: api.FundsDetails{AvailableBalance: available, RequestedAmount: requested},
 	}
@@ -215,5 +215,5 @@ func Insufficient(currency string, available, requested int64) error {
 // notActive returns the fault for spending from an account that is frozen or closed. ACCOUNT_CLOSED is about payees: programs stop paying
 // them.
 func notActive(a Account) error {
-	return &fault.Fault{Code: fault.AccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
+	return &fault.Fault{Code: api.CodeAccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
 }

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/ledger"
 )
 
-func reserve(t testing.TB, d *db.DB, a ledger.Account, amounts ...int64) (codes []fault.Code, refused []error) {
+func reserve(t testing.TB, d *db.DB, a ledger.Account, amounts ...int64) (codes []api.Code, refused []error) {
 	t.Helper()
 	mustWrite(t, d, func(tx *db.Tx) (err error) {
 		var wants []ledger.Want
@@ -39,7 +39,7 @@ func TestReserveRefusesOnlyWhatDoesNotFit(t *testing.T) {
 		d := open(t, store)
 		a := newAccount(t, d, 100)
 		codes, refused := reserve(t, d, a, 60, 50, 30, 20, 10)
-		if want := []fault.Code{"", "INSUFFICIENT_FUNDS", "", "INSUFFICIENT_FUNDS", ""}; !slices.Equal(codes, want) {
+		if want := []api.Code{"", "INSUFFICIENT_FUNDS", "", "INSUFFICIENT_FUNDS", ""}; !slices.Equal(codes, want) {
 			t.Errorf("the answers are %q, want %q", codes, want)
 		}
 		var f *fault.Fault

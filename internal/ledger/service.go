@@ -114,7 +114,7 @@ func roomForAccount(tx *db.Tx, workspaceID string) error {
 	var n int64
 	_, err := tx.Row(`SELECT count(*) FROM (SELECT 1 FROM ledger_account WHERE workspace_id = $1 LIMIT $2) a`, workspaceID, maxAccounts).Scan(&n)
 	if err == nil && n == maxAccounts {
-		err = fault.New(fault.TooMany, "a workspace has at most %d accounts, closed ones included", maxAccounts)
+		err = fault.New(api.CodeTooMany, "a workspace has at most %d accounts, closed ones included", maxAccounts)
 	}
 	return err
 }
@@ -145,7 +145,7 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need acces
 	if err == nil && !by.Scope.InMode(a.Mode) {
 		err = fault.Missing("account")
 	}
-	return a, fault.Replace(err, fault.ResourceNotFound, fault.Missing("account"))
+	return a, fault.Replace(err, api.CodeNotFound, fault.Missing("account"))
 }
 
 // Get returns an account.
@@ -176,7 +176,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	need := access.AccountsWrite
 	a, err := s.enter(ctx, by, in.ID, need)
 	var denied *fault.Fault
-	if in.unfreezes() && errors.As(err, &denied) && denied.Code == fault.Forbidden {
+	if in.unfreezes() && errors.As(err, &denied) && denied.Code == api.CodeForbidden {
 		need = access.PayoutsCreate
 		if a, err = s.enter(ctx, by, in.ID, need); err != nil {
 			err = denied
@@ -212,9 +212,9 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		case !unfrozen && denied != nil:
 			return out, event, denied
 		case before.Status == api.AccountClosed && len(event.Changes) > 0:
-			return out, event, fault.New(fault.AccountClosed, "account %s is closed, and stays so", before.ID)
+			return out, event, fault.New(api.CodeAccountClosed, "account %s is closed, and stays so", before.ID)
 		case after.Status == api.AccountClosed && before.Available+before.Reserved+before.Pending > 0:
-			return out, event, fault.New(fault.AccountNotEmpty, "an account is closed when nothing is available, reserved or pending")
+			return out, event, fault.New(api.CodeAccountNotEmpty, "an account is closed when nothing is available, reserved or pending")
 		case unfrozen:
 			if out.ApprovalID, event, err = s.askToUnfreeze(tx, by, number, before, after, event); err != nil || out.ApprovalID != "" {
 				return out, event, err

@@ -70,7 +70,7 @@ func unfreezeApproval() approval.Kind {
 			}
 			before, err := LockAccount(tx, a.SubjectID)
 			if err == nil && (before.Version != a.Version || before.Status != api.AccountFrozen || before.Name != u.Before) {
-				err = fault.New(fault.ApprovalChanged, "the account has changed since this was requested: look at it, then request it again")
+				err = fault.New(api.CodeApprovalChanged, "the account has changed since this was requested: look at it, then request it again")
 			}
 			if err != nil {
 				return nil, "", err

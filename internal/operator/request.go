@@ -94,7 +94,7 @@ type Outcome struct {
 }
 
 // errReference is the error for a reference that was used before.
-var errReference = fault.New(fault.Validation, "this reference was used before: each deposit into a live account needs its own")
+var errReference = fault.New(api.CodeValidation, "this reference was used before: each deposit into a live account needs its own")
 
 // store stores a request in a state. It first removes expired requests, which frees their references.
 func store(tx *db.Tx, by db.Caller, kind, subject, reference, state string, p payload) (request, error) {
@@ -188,7 +188,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, in UserInput) (Outcom
 			return Outcome{}, audit.Event{}, err
 		}
 		if !s.Mails() {
-			return Outcome{}, audit.Event{}, fault.New(fault.Forbidden, "this server sends no mail: make the link with 'bursar admin user reset'")
+			return Outcome{}, audit.Event{}, fault.New(api.CodeForbidden, "this server sends no mail: make the link with 'bursar admin user reset'")
 		}
 		if !alone {
 			approves, err := access.MayApproveAnywhere(tx.Q, who.ID)
@@ -236,7 +236,7 @@ func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.Us
 		return who, false, err
 	}
 	if who, err = person(tx.Q, userID); err == nil && who.ID == by.ID {
-		err = fault.New(fault.Forbidden, "this is about you: another operator has to do it")
+		err = fault.New(api.CodeForbidden, "this is about you: another operator has to do it")
 	}
 	if err != nil {
 		return who, false, err
@@ -299,9 +299,9 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 		case err != nil:
 			return api.OpsDecision{}, audit.Event{}, err
 		case in.Digest != r.digest():
-			return api.OpsDecision{}, audit.Event{}, fault.New(fault.ApprovalChanged, "this is not what waits: look at it again")
+			return api.OpsDecision{}, audit.Event{}, fault.New(api.CodeApprovalChanged, "this is not what waits: look at it again")
 		case by.ID == r.requestedBy || by.ID == r.subject:
-			return api.OpsDecision{}, audit.Event{}, fault.New(fault.Forbidden, "you asked for this, or it is about you: another operator has to confirm it")
+			return api.OpsDecision{}, audit.Event{}, fault.New(api.CodeForbidden, "you asked for this, or it is about you: another operator has to confirm it")
 		}
 		_, events, err := s.carryOut(tx, by, r)
 		if err == nil {
@@ -314,7 +314,7 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 			return api.OpsDecision{}, audit.Event{}, err
 		}
 		if why, err := r.ended(tx.Q); err != nil || why != "" {
-			return api.OpsDecision{}, audit.Event{}, cmp.Or(err, error(fault.New(fault.ApprovalDecided, "this has ended: %s", why)))
+			return api.OpsDecision{}, audit.Event{}, cmp.Or(err, error(fault.New(api.CodeApprovalDecided, "this has ended: %s", why)))
 		}
 		shown, err := r.wire()
 		if err != nil {
@@ -360,7 +360,7 @@ func (s *Service) decide(tx *db.Tx, by db.Caller, id, state string) (request, er
 	first, err := tx.Row(`UPDATE operator_request SET state = $2, decided_by = $3, decided_at = $4 WHERE id = $1 AND state = 'pending' AND expires_at > $4 RETURNING id`,
 		id, state, by.ID, tx.Now()).Scan(new(string))
 	if err == nil && !first {
-		err = fault.New(fault.ApprovalDecided, "this no longer waits")
+		err = fault.New(api.CodeApprovalDecided, "this no longer waits")
 	}
 	r.state = state
 	return r, err

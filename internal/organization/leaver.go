@@ -3,6 +3,7 @@ package organization
 import (
 	"errors"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -28,7 +29,7 @@ func Owns(q db.Q, organizationID, accountID string) (bool, error) {
 func IsLastOwner(q db.Q, organizationID, accountID string) (bool, error) {
 	err := notLastOwner(q, organizationID, accountID)
 	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == fault.LastOwner {
+	if errors.As(err, &f) && f.Code == api.CodeLastOwner {
 		return true, nil
 	}
 	return false, err

@@ -61,7 +61,7 @@ func (s *Service) read(ctx context.Context, by db.Caller, id string, need access
 // Create creates an organization and makes the caller its owner.
 func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api.Organization, error) {
 	if by.Type == audit.Client {
-		return api.Organization{}, fault.New(fault.Forbidden, "a machine client cannot create an organization")
+		return api.Organization{}, fault.New(api.CodeForbidden, "a machine client cannot create an organization")
 	}
 	if err := access.RequireUnlimited(by.Actor, access.OrgSettingsWrite); err != nil {
 		return api.Organization{}, err
@@ -130,7 +130,7 @@ func demandFactor(tx *db.Tx, by db.Caller, o *api.Organization, demand *bool) (w
 	}
 	has, err := access.HasFactor(tx.Q, by.ID, true)
 	if err == nil && (!has || by.OneFactor) {
-		err = fault.New(fault.SecondFactorRequired, "to demand a second factor you need one yourself, or you would be the first whom it stops: "+
+		err = fault.New(api.CodeSecondFactorRequired, "to demand a second factor you need one yourself, or you would be the first whom it stops: "+
 			"set one up in the console and log in with it")
 	}
 	return ", which now demands a second factor", err

@@ -95,7 +95,7 @@ func notLastOwner(q db.Q, organizationID, accountID string) error {
 	another, err := q.Row(`SELECT a.id FROM organization_member m JOIN account a ON a.id = m.account_id
 		WHERE m.organization_id = $1 AND m.account_id <> $2 AND m.role = 'owner' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(new(string))
 	if err == nil && !another {
-		err = fault.New(fault.LastOwner, "the last owner of an organization cannot be removed")
+		err = fault.New(api.CodeLastOwner, "the last owner of an organization cannot be removed")
 	}
 	return err
 }

@@ -107,7 +107,7 @@ func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access
 		err = access.RequireOwnOrigin(tx.Q, by.Actor, in.ID)
 	}
 	if err == nil && row.AccountID == by.ID {
-		f := fault.New(fault.Forbidden, "this is your own ownership: another owner decides")
+		f := fault.New(api.CodeForbidden, "this is your own ownership: another owner decides")
 		f.Scope.OrganizationID = in.ID
 		err = f
 	}
@@ -126,7 +126,7 @@ func reinstate(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
 	if !owns {
 		_, member, err := activeMember(tx.Q, row.OrganizationID, row.AccountID)
 		if err == nil && !member {
-			err = fault.New(fault.Forbidden, "this person is no longer a member of the organization: remove them, or add them to a workspace first")
+			err = fault.New(api.CodeForbidden, "this person is no longer a member of the organization: remove them, or add them to a workspace first")
 		}
 		if err == nil {
 			err = access.SetOwner(tx, row.OrganizationID, row.AccountID)

@@ -89,7 +89,7 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 		return nil, "", err
 	}
 	if now := termsOf(source, all, a.Kind); now.Digest != shown.Digest || now.Total != shown.Total || a.Kind == KindPayout && all[0].Version != a.Version {
-		return nil, "", fault.New(fault.ApprovalChanged, "the payout has changed since this was asked for")
+		return nil, "", fault.New(api.CodeApprovalChanged, "the payout has changed since this was asked for")
 	}
 	var list []*draft
 	total := int64(0)
@@ -107,7 +107,7 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, 
 		list, total = append(list, d), total+d.Amount
 	}
 	if len(list) == 0 {
-		return nil, "", fault.New(fault.ApprovalChanged, "the payout is no longer waiting")
+		return nil, "", fault.New(api.CodeApprovalChanged, "the payout is no longer waiting")
 	}
 	refused, err := s.reserve(tx, source, list)
 	if err != nil {
@@ -141,7 +141,7 @@ func named(a approval.Approval, d *draft, err error) error {
 // ofAll replaces a fault about the money for one payout of a group by one with the total of the group.
 func ofAll(err error, a ledger.Account, total int64) error {
 	var f *fault.Fault
-	if !errors.As(err, &f) || f.Code != fault.InsufficientFunds {
+	if !errors.As(err, &f) || f.Code != api.CodeInsufficientFunds {
 		return err
 	}
 	return ledger.Insufficient(a.Currency, a.Available, total)
@@ -154,7 +154,7 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 		return err
 	}
 	if d.on = s.rails.Named(d.Rail, d.sandbox()); d.on == nil {
-		return fault.New(fault.RailUnavailable, "there is no rail %s any more", d.Rail)
+		return fault.New(api.CodeRailUnavailable, "there is no rail %s any more", d.Rail)
 	}
 	if err := d.on.Check(d.payment(&attempt{number: 1, createdAt: tx.Now()}, d.number)); err != nil {
 		return err
@@ -162,14 +162,14 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 	if d.MethodID != "" {
 		payee, err := s.directory.Payee(tx.Q, d.workspace, d.MethodID)
 		if err != nil {
-			return fault.Replace(err, fault.ResourceNotFound, fault.New(fault.MethodNotPayable, "the receiving method was removed"))
+			return fault.Replace(err, api.CodeNotFound, fault.New(api.CodeMethodNotPayable, "the receiving method was removed"))
 		}
 		number, err := s.directory.Number(payee)
 		if err != nil {
 			return err
 		}
 		if payee.Institution != d.Institution || payee.AccountName != d.AccountName || vault.NormalNumber(number) != vault.NormalNumber(d.number) {
-			return fault.New(fault.MethodNotPayable, "the receiving method has changed since this was asked for")
+			return fault.New(api.CodeMethodNotPayable, "the receiving method has changed since this was asked for")
 		}
 	}
 	return s.reportedClosed(tx.Q, d.Payout)

@@ -72,7 +72,7 @@ var errNoneYet = errors.New("no payout of the batch can be made yet")
 func (b *batch) mayPass() bool {
 	return slices.ContainsFunc(b.all, func(d *draft) bool {
 		var f *fault.Fault
-		return len(d.faults) > 0 && errors.As(d.faults[0], &f) && f.Code != fault.IdempotencyConflict && f.Temporary()
+		return len(d.faults) > 0 && errors.As(d.faults[0], &f) && f.Code != api.CodeIdempotencyConflict && f.Temporary()
 	})
 }
 
@@ -117,7 +117,7 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 	for _, t := range in.Payouts {
 		d := s.newDraft(by, b.account, workspace, t)
 		if d.ExternalID != "" && seen[d.ExternalID] {
-			d.faults = append(d.faults, fault.New(fault.IdempotencyConflict, "another payout of the batch has this external_id"))
+			d.faults = append(d.faults, fault.New(api.CodeIdempotencyConflict, "another payout of the batch has this external_id"))
 		}
 		seen[d.ExternalID] = true
 		d.Batch = b.id
@@ -238,7 +238,7 @@ func (b *batch) allOrNone() error {
 	for i, d := range b.all {
 		if len(d.faults) > 0 {
 			f := faultOf(d.faults[0])
-			wrong.Add("payouts."+strconv.Itoa(i), f.Code+": "+f.Message)
+			wrong.Add("payouts."+strconv.Itoa(i), string(f.Code)+": "+f.Message)
 		}
 	}
 	err := wrong.Err()
@@ -324,7 +324,7 @@ func (s *Service) GetBatch(ctx context.Context, by db.Caller, in Input) (api.Pay
 		err = fault.Missing("batch of payout requests")
 	}
 	if err != nil {
-		return api.PayoutBatch{}, fault.Replace(err, fault.ResourceNotFound, fault.Missing("batch of payout requests"))
+		return api.PayoutBatch{}, fault.Replace(err, api.CodeNotFound, fault.Missing("batch of payout requests"))
 	}
 	out := b.wire()
 	out.Statuses = statuses

@@ -25,7 +25,7 @@ func results(b api.PayoutBatch) (list []string) {
 	for _, r := range b.Results {
 		text := r.Result + " " + r.Status
 		if r.Error != nil {
-			text = r.Result + " " + r.Error.Code
+			text = r.Result + " " + string(r.Error.Code)
 		}
 		list = append(list, strings.TrimSpace(text))
 	}
@@ -273,7 +273,7 @@ func TestARehearsalKnowsTheLimitsOfTheWorkspace(t *testing.T) {
 				x.Owner.Post(payouts+"/validate", request(account, amount)).OK().Data(&got)
 				code := ""
 				for _, f := range got.Faults {
-					code += f.Code
+					code += string(f.Code)
 				}
 				if code != want || got.Valid != (want == "") {
 					t.Errorf("the rehearsal of %d is %+v, want %q", amount, got, want)

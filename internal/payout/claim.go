@@ -11,7 +11,6 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/ledger"
 	"bursar/internal/rail"
 )
@@ -240,12 +239,12 @@ type claimable struct {
 
 // stopped returns why an approved payout is not sent. It may have waited for days since its approval: for a rail, or for the next business
 // day.
-func (p claimable) stopped() (code fault.Code, why string) {
+func (p claimable) stopped() (code api.Code, why string) {
 	switch {
 	case p.frozen:
-		return fault.AccountFrozen, "the account was frozen before the payout was sent"
+		return api.CodeAccountFrozen, "the account was frozen before the payout was sent"
 	case p.gone:
-		return fault.MethodNotPayable, "the receiving method was removed or replaced, or its payee is not active any more, before the payout was sent"
+		return api.CodeMethodNotPayable, "the receiving method was removed or replaced, or its payee is not active any more, before the payout was sent"
 	}
 	return "", ""
 }

@@ -141,7 +141,7 @@ func (s *Service) Validate(ctx context.Context, by db.Caller, in CreateInput) (a
 func faultOf(err error) api.PayoutFault {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
-		return api.PayoutFault{Code: string(fault.Internal), Message: "internal error"}
+		return api.PayoutFault{Code: api.CodeInternal, Message: "internal error"}
 	}
-	return api.PayoutFault{Code: string(f.Code), Message: f.Message, Details: f.Details}
+	return api.PayoutFault{Code: f.Code, Message: f.Message, Details: f.Details}
 }

@@ -140,12 +140,12 @@ func (s *Service) matchExternalIDs(ctx context.Context, list []*draft, published
 // the other mode, which the caller may not be allowed to see.
 func (d *draft) conflict(p Payout) *fault.Fault {
 	if p.Mode != d.Mode {
-		return fault.New(fault.IdempotencyConflict, "a payout of the other mode has this external_id already: use another one")
+		return fault.New(api.CodeIdempotencyConflict, "a payout of the other mode has this external_id already: use another one")
 	}
 	if p.Status == Draft {
-		return fault.New(fault.IdempotencyConflict, "the draft %s has this external_id already: publish it, or use another one", p.ID)
+		return fault.New(api.CodeIdempotencyConflict, "the draft %s has this external_id already: publish it, or use another one", p.ID)
 	}
-	return fault.New(fault.IdempotencyConflict, "the payout %s has this external_id already and differs in its account, amount, payee, rail or description", p.ID)
+	return fault.New(api.CodeIdempotencyConflict, "the payout %s has this external_id already and differs in its account, amount, payee, rail or description", p.ID)
 }
 
 // check evaluates drafts of one account, and calls the screening for those that are to be published. A draft that cannot be paid can still
@@ -160,7 +160,7 @@ func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, lis
 	for _, d := range list {
 		d.faults = slices.DeleteFunc(d.faults, func(err error) bool {
 			var f *fault.Fault
-			return errors.As(err, &f) && f.Code != fault.ResourceNotFound && f.Code != fault.Validation
+			return errors.As(err, &f) && f.Code != api.CodeNotFound && f.Code != api.CodeValidation
 		})
 	}
 	return nil
@@ -214,7 +214,7 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 			return err
 		}
 		if stopped != "" {
-			d.faults = append(d.faults, fault.New(fault.RailUnavailable, "live payouts are stopped until an operator resumes them, because the store was %s", stopped))
+			d.faults = append(d.faults, fault.New(api.CodeRailUnavailable, "live payouts are stopped until an operator resumes them, because the store was %s", stopped))
 		}
 		if err := s.seal(&d.Payout, d.number); err != nil {
 			return err
@@ -277,10 +277,10 @@ func (s *Service) route(d *draft, services rail.Services, now time.Time) error {
 		}
 	}
 	if name := d.on.Name; services.Down(name) || services.Down(d.on.Connector.Name()) {
-		d.faults = append(d.faults, fault.New(fault.RailUnavailable, "%s is down: try again later", d.on.Title))
+		d.faults = append(d.faults, fault.New(api.CodeRailUnavailable, "%s is down: try again later", d.on.Title))
 	}
 	if services.Down(d.Institution) {
-		d.faults = append(d.faults, fault.New(fault.BankUnavailable, "%s is down: try again later", institution.Name(d.Institution)))
+		d.faults = append(d.faults, fault.New(api.CodeBankUnavailable, "%s is down: try again later", institution.Name(d.Institution)))
 	}
 	return nil
 }
@@ -301,7 +301,7 @@ func (s *Service) reportedClosed(q db.Q, p Payout) error {
 	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 AND mode = $4 LIMIT 1`,
 		p.WorkspaceID, p.key, p.Institution, p.Mode).Scan(&earlier)
 	if err == nil && closed {
-		err = fault.New(fault.AccountClosed, "the account that is paid was reported as closed when %s was sent", earlier)
+		err = fault.New(api.CodeAccountClosed, "the account that is paid was reported as closed when %s was sent", earlier)
 	}
 	return err
 }
@@ -310,7 +310,7 @@ func (s *Service) reportedClosed(q db.Q, p Payout) error {
 func funds(a ledger.Account, left, amount int64) error {
 	switch {
 	case a.Status != api.AccountActive:
-		return &fault.Fault{Code: fault.AccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
+		return &fault.Fault{Code: api.CodeAccountFrozen, Message: "account " + a.ID + " is " + a.Status, Details: api.AccountStatusDetails{Status: a.Status}}
 	case left < amount:
 		return ledger.Insufficient(a.Currency, max(left, 0), amount)
 	}
@@ -374,7 +374,7 @@ func (s *Service) screen(ctx context.Context, list []*draft) error {
 			verdict, why, err := s.rules.Screen(ctx, d.facts())
 			switch verdict {
 			case Deny:
-				d.faults = append(d.faults, fault.New(fault.ScreeningDenied, "the screening refuses it: %s", why))
+				d.faults = append(d.faults, fault.New(api.CodeScreeningDenied, "the screening refuses it: %s", why))
 			case Hold:
 				d.need = d.need.or(Need{Approvals: 1, Why: "Somebody has to approve it, because the screening holds it: " + why})
 			}

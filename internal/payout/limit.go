@@ -305,7 +305,7 @@ func exceededBy(l limit, had counted, p Spending) error {
 }
 
 func exceeded(l limit, left int64, leftCount *int64, p Spending) error {
-	f := fault.New(fault.LimitExceeded, "this passes a limit of the workspace: %s", limitText(l.PayoutLimit))
+	f := fault.New(api.CodeLimitExceeded, "this passes a limit of the workspace: %s", limitText(l.PayoutLimit))
 	f.Details = api.LimitDetails{LimitID: l.ID, Per: l.Per, AmountCents: l.AmountCents, RemainingCents: left,
 		Count: l.Count, RemainingCount: leftCount, RequestedAmount: p.Amount}
 	return f

@@ -55,7 +55,7 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 			return web.Created[api.PayoutLimit]{Value: l, Existing: true}, event, err
 		}
 		if len(all) >= maxOfEach {
-			return none, audit.Event{}, fault.New(fault.TooMany, "a workspace has at most %d limits", maxOfEach)
+			return none, audit.Event{}, fault.New(api.CodeTooMany, "a workspace has at most %d limits", maxOfEach)
 		}
 		if l.Currency, err = r.checkLimit(tx.Q, number, l); err != nil {
 			return none, audit.Event{}, err
@@ -108,7 +108,7 @@ func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (a
 	}
 	number, err := r.enterGuard(ctx, by, l.WorkspaceID, l.Mode)
 	if err != nil {
-		return api.PayoutLimit{}, fault.Replace(err, fault.ResourceNotFound, fault.Missing("limit"))
+		return api.PayoutLimit{}, fault.Replace(err, api.CodeNotFound, fault.Missing("limit"))
 	}
 	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.PayoutLimit, audit.Event, error) {
 		all, people, err := r.limitsForChange(tx, by, l.WorkspaceID)
@@ -247,7 +247,7 @@ func (r *Rules) limitKind() approval.Kind {
 					WHERE id = $1 AND version = $2 RETURNING id`, a.SubjectID, a.Version, c.After.AmountCents, c.After.Count).Scan(new(string))
 			}
 			if err == nil && !done {
-				err = fault.New(fault.ApprovalChanged, "the limit has changed since this was asked for: ask again")
+				err = fault.New(api.CodeApprovalChanged, "the limit has changed since this was asked for: ask again")
 			}
 			return c.changes(), c.String(), err
 		},

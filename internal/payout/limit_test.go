@@ -29,7 +29,7 @@ func (g *guarded) take(p payout.Spending) string {
 		return ""
 	}
 	d := f.Details.(api.LimitDetails)
-	if f.Code != fault.LimitExceeded || d.RequestedAmount != p.Amount {
+	if f.Code != api.CodeLimitExceeded || d.RequestedAmount != p.Amount {
 		g.t.Errorf("refused with %+v", f)
 	}
 	return fmt.Sprint(d.Per, " ", d.RemainingCents)

@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"net/http"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -62,9 +63,9 @@ func (s *Service) Receipt(ctx context.Context, by db.Caller, in Input) (api.Payo
 // noReceipt returns the fault for a payout that was not paid. Its code is that of the failure, unless that code would mean that the request
 // was wrong.
 func noReceipt(p Payout) error {
-	code := fault.Code(p.FailureCode)
-	if code.Status() != fault.ProcessingFailed.Status() {
-		code = fault.ProcessingFailed
+	code := api.Code(p.FailureCode)
+	if code.Info().Status != http.StatusUnprocessableEntity {
+		code = api.CodeProcessingFailed
 	}
 	f := fault.New(code, "the payout is %s: %s", p.Status, why(&p))
 	f.Details = api.ReceiptDetails{FailureCode: p.FailureCode, Reason: p.FailureReason, Message: p.FailureText}

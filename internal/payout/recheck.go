@@ -494,9 +494,9 @@ func (s *Service) recheckKind() approval.Kind {
 			case err != nil:
 				return nil, "", err
 			case len(list) == 0:
-				return nil, "", fault.New(fault.ApprovalChanged, "the payout is no longer held")
+				return nil, "", fault.New(api.CodeApprovalChanged, "the payout is no longer held")
 			case digestOf(asked) != t.Digest:
-				return nil, "", fault.New(fault.ApprovalChanged, "these are not the payouts that were held when this was asked for: someone has changed them in the store")
+				return nil, "", fault.New(api.CodeApprovalChanged, "these are not the payouts that were held when this was asked for: someone has changed them in the store")
 			}
 			var changes audit.Changes
 			changes.Add("attention", Recheck, "")
@@ -700,7 +700,7 @@ func (s *Service) mayOverride(by db.Caller, p Payout) error {
 	default:
 		return access.RequireRecentLogin(by.Actor, s.db.Now())
 	}
-	f := fault.New(fault.Forbidden, "%s", why)
+	f := fault.New(api.CodeForbidden, "%s", why)
 	f.Scope.WorkspaceID = p.WorkspaceID
 	return f
 }

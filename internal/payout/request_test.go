@@ -216,7 +216,7 @@ func TestARehearsalTellsAllFaultsAtOnceAndChangesNothing(t *testing.T) {
 		})
 		var codes []string
 		for _, f := range got.Faults {
-			codes = append(codes, f.Code)
+			codes = append(codes, string(f.Code))
 		}
 		want := []string{"AMOUNT_ABOVE_MAXIMUM", "INVALID_ACCOUNT", "RAIL_UNAVAILABLE", "BANK_UNAVAILABLE", "INSUFFICIENT_FUNDS"}
 		if got.Valid || !slices.Equal(codes, want) {

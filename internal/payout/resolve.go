@@ -155,7 +155,7 @@ func lockLast(tx *db.Tx, id string) (*attempt, error) {
 func checkResolve(now int64, last *attempt, as string) error {
 	p := *last.payout
 	refused := func(format string, args ...any) error {
-		return &fault.Fault{Code: fault.PayoutState, Message: fmt.Sprintf(format, args...), Details: api.PayoutStateDetails{Status: p.Status}}
+		return &fault.Fault{Code: api.CodePayoutState, Message: fmt.Sprintf(format, args...), Details: api.PayoutStateDetails{Status: p.Status}}
 	}
 	switch {
 	case p.Attention != Contradicted && p.Attention != OutcomeUnknown:
@@ -216,7 +216,7 @@ func (c *change) resolve(last *attempt, as string) {
 // notPaid ends a payout that was sent or completed and that people have determined not to be paid.
 func (c *change) notPaid(p *Payout) {
 	c.become(p, Failed)
-	p.FailureCode, p.FailureReason, p.FailureText = string(fault.ProcessingFailed), "", "resolved as not paid"
+	p.FailureCode, p.FailureReason, p.FailureText = string(api.CodeProcessingFailed), "", "resolved as not paid"
 }
 
 // unlikeLedger returns what the ledger holds for a payout whose row was changed in the store and differs from that. The money is released
@@ -225,7 +225,7 @@ func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
 	if p.Status == Completed && as == api.ResolveNotPaid {
 		all, err := ledger.Held(tx.Q, tx.Integrity(), []any{p.ID})
 		if why := p.notInLedger(tx.Integrity(), all[p.ID]); err == nil && why != "" {
-			err = &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+			err = &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: p.Status},
 				Message: "the payout was changed in the store: " + why}
 		}
 		return nil, err
@@ -240,7 +240,7 @@ func unlikeLedger(tx *db.Tx, p *Payout, as string) ([]ledger.Reserved, error) {
 	case err != nil || held == p.reserved():
 		return nil, err
 	case as == api.ResolvePaid:
-		return nil, &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+		return nil, &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: p.Status},
 			Message: "the ledger holds " + api.FormatAmount(held.Amount, p.Currency) + " for this payout, because it was changed in the store: it can only be resolved as not paid"}
 	case held.Amount > 0:
 		return []ledger.Reserved{held}, nil
@@ -301,7 +301,7 @@ func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
 func (s *Service) authorizeResolve(ctx context.Context, by db.Caller, id string) (p Payout, denied, err error) {
 	p, _, denied = s.authorize(ctx, by, id, access.PayoutsApprove)
 	var f *fault.Fault
-	if !errors.As(denied, &f) || f.Code != fault.Forbidden {
+	if !errors.As(denied, &f) || f.Code != api.CodeForbidden {
 		return p, nil, denied
 	}
 	held, err := s.authority.Permissions(ctx, by.Actor, p.WorkspaceID)
@@ -441,7 +441,7 @@ func (s *Service) resolveKind() approval.Kind {
 			}
 			last, err := lockLast(tx, a.SubjectID)
 			if err == nil && r.Subject != subjectOf(last) {
-				err = fault.New(fault.ApprovalChanged, staleResolution+": look at it again")
+				err = fault.New(api.CodeApprovalChanged, staleResolution+": look at it again")
 			}
 			if err != nil {
 				return nil, "", err

@@ -47,7 +47,7 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 		u := api.ApprovalRule{ID: tx.NewID("rul"), WorkspaceID: workspaceID, ApprovalRuleTerms: in.terms(), Status: api.RuleActive, CreatedAt: tx.Now()}
 		all, people, err := r.rulesForChange(tx, by, workspaceID)
 		if err == nil && len(all) >= maxOfEach {
-			err = fault.New(fault.TooMany, "a workspace has at most %d approval rules", maxOfEach)
+			err = fault.New(api.CodeTooMany, "a workspace has at most %d approval rules", maxOfEach)
 		}
 		if err == nil {
 			u.Currency, err = r.checkRule(tx.Q, u)
@@ -134,7 +134,7 @@ func (r *Rules) enterRule(ctx context.Context, by db.Caller, id string) (u rule,
 	if err == nil {
 		number, err = r.enterGuard(ctx, by, u.WorkspaceID, u.Mode)
 	}
-	return u, number, fault.Replace(err, fault.ResourceNotFound, fault.Missing("approval rule"))
+	return u, number, fault.Replace(err, api.CodeNotFound, fault.Missing("approval rule"))
 }
 
 // RemoveRule removes a rule, or requests approval if payouts would then need less. A rule that still waits for approval is withdrawn.
@@ -296,7 +296,7 @@ func (r *Rules) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
 
 // possible replaces the fault of checkPeople about a rule that exists.
 func possible(err error, instead string) error {
-	return fault.Replace(err, fault.Validation, fault.New(fault.ApprovalChanged, "no longer are there enough people who could approve by this rule: %s", instead))
+	return fault.Replace(err, api.CodeValidation, fault.New(api.CodeApprovalChanged, "no longer are there enough people who could approve by this rule: %s", instead))
 }
 
 func orNull(n *int64) any {
@@ -366,7 +366,7 @@ func (r *Rules) ruleKind() approval.Kind {
 			}
 			done, err := change.Scan(new(string)) // it is empty if the key of the payload is lost
 			if err == nil && !done {
-				err = fault.New(fault.ApprovalChanged, "the rule is not there any more: ask again")
+				err = fault.New(api.CodeApprovalChanged, "the rule is not there any more: ask again")
 			}
 			return c.changes(), c.String(), err
 		},

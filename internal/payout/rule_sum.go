@@ -92,7 +92,7 @@ func (r *Rules) count(tx *db.Tx, d *draft) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %w", errSumsMoved, &fault.Fault{Code: fault.Unavailable,
+	return fmt.Errorf("%w: %w", errSumsMoved, &fault.Fault{Code: api.CodeUnavailable,
 		Message: "others are requesting payouts of the same payee or requester at this moment: try again"})
 }
 

@@ -58,7 +58,7 @@ func (s *Service) source(ctx context.Context, by db.Caller, accountID string, ne
 	if err == nil {
 		err = access.RequireMode(by.Actor, a.WorkspaceID, a.Mode)
 	}
-	return a, workspace, fault.Replace(err, fault.ResourceNotFound, fault.Missing("account"))
+	return a, workspace, fault.Replace(err, api.CodeNotFound, fault.Missing("account"))
 }
 
 // authorize finds a payout and requires a permission in its workspace. It does the same work for a payout
@@ -74,7 +74,7 @@ func (s *Service) authorize(ctx context.Context, by db.Caller, id string, need a
 	if p.ID != "" && !by.Scope.InMode(p.Mode) {
 		err = fault.Missing("payout request")
 	}
-	return p, held, fault.Replace(err, fault.ResourceNotFound, fault.Missing("payout request"))
+	return p, held, fault.Replace(err, api.CodeNotFound, fault.Missing("payout request"))
 }
 
 // wire returns a payout as in the API. Its account number is masked.
@@ -91,7 +91,7 @@ func wire(p Payout, number string) api.Payout {
 		out.RecheckApprovalID = p.RecheckID
 	}
 	if p.FailureCode != "" {
-		out.Failure = &api.PayoutFailure{Code: p.FailureCode, Reason: p.FailureReason, Message: p.FailureText}
+		out.Failure = &api.PayoutFailure{Code: api.Code(p.FailureCode), Reason: p.FailureReason, Message: p.FailureText}
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 
 // wrongState returns the fault for a payout whose state does not allow a step.
 func wrongState(p Payout, step string) error {
-	return &fault.Fault{Code: fault.PayoutState, Message: "the payout is " + p.Status + ": it cannot be " + step, Details: api.PayoutStateDetails{Status: p.Status}}
+	return &fault.Fault{Code: api.CodePayoutState, Message: "the payout is " + p.Status + ": it cannot be " + step, Details: api.PayoutStateDetails{Status: p.Status}}
 }
 
 // notContradicted returns a fault if a rail's answers about a payout conflict: it may have been paid, so paying it again may pay it twice.
@@ -23,7 +23,7 @@ func notContradicted(p Payout) error {
 	if p.Attention != Contradicted {
 		return nil
 	}
-	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+	return &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: p.Status},
 		Message: "the rail contradicts itself about this payout, so it may have been paid: ask the bank, and resolve the payout as paid or not paid"}
 }
 
@@ -67,7 +67,7 @@ func (s *Service) change(ctx context.Context, by db.Caller, p Payout, step strin
 
 // changed returns the fault for a payout that was changed between its check and its lock.
 func changed() error {
-	return fault.New(fault.PayoutState, "the payout has just been changed: look at it again")
+	return fault.New(api.CodePayoutState, "the payout has just been changed: look at it again")
 }
 
 // Update changes a draft.

@@ -298,7 +298,7 @@ func (s *Service) resumeKind() approval.Kind {
 		Apply: func(tx *db.Tx, a approval.Approval) (changes audit.Changes, _ string, err error) {
 			lifted, err := s.lift(tx, a.WorkspaceID, stop{mode: api.ModeLive, version: a.Version})
 			if err == nil && !lifted {
-				err = fault.New(fault.ApprovalChanged, "sending was stopped again since this was requested: look at why, then request it again")
+				err = fault.New(api.CodeApprovalChanged, "sending was stopped again since this was requested: look at why, then request it again")
 			}
 			changes.Add(api.ModeLive, sendingText(a.CreatedAt), sendingText(0))
 			return changes, of, err

@@ -69,7 +69,7 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 			return pays, nil
 		}
 	}
-	return turn{}, &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+	return turn{}, &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: d.Status},
 		Message: "the payout is not what it was when its money was reserved: someone has changed it in the store. Make a new one"}
 }
 
@@ -77,7 +77,7 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 func (d *draft) notOpen(q db.Q) error {
 	state, _, err := d.lastAttempt(q)
 	if err == nil && isOpen(state) {
-		err = &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+		err = &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: d.Status},
 			Message: "the rail has this payout and has not decided yet: someone has changed the payout in the store"}
 	}
 	return err
@@ -87,7 +87,7 @@ func (d *draft) notOpen(q db.Q) error {
 func (d *draft) unpaid(tx *db.Tx) error {
 	all, err := ledger.Held(tx.Q, tx.Integrity(), []any{d.ID})
 	if err == nil && all[d.ID].Paid != 0 {
-		err = &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+		err = &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: d.Status},
 			Message: "the ledger says that the payout was paid: someone has changed it in the store"}
 	}
 	return err
@@ -110,7 +110,7 @@ func (p Payout) held(tx *db.Tx) (r ledger.Reserved, forged bool, err error) {
 
 // forgedLedger returns the fault that refuses to end a payout if the ledger does not show for certain what is reserved.
 func (p Payout) forgedLedger() error {
-	return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: p.Status},
+	return &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: p.Status},
 		Message: "a ledger transaction of this payout was changed in the store, so what is reserved for it is not certain: 'bursar admin ledger verify' names it"}
 }
 

@@ -25,7 +25,7 @@ func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, 
 	g.rules = slices.DeleteFunc(slices.Clone(g.rules), func(u rule) bool { return !inMode(u.Mode, from.Mode) })
 	g.limits = slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool { return !inMode(l.Mode, from.Mode) })
 	if why := g.looser(from.ID, to.ID, tx.Now()); why != "" {
-		return fault.New(fault.AccountGuarded, "payouts from %s are guarded less than those from %s: %s", to.ID, from.ID, why)
+		return fault.New(api.CodeAccountGuarded, "payouts from %s are guarded less than those from %s: %s", to.ID, from.ID, why)
 	}
 	ofAccount := slices.DeleteFunc(slices.Clone(g.limits), func(l limit) bool {
 		return l.Per != api.LimitPerDay || l.AccountID != from.ID && l.Each != api.EachAccount

@@ -381,7 +381,7 @@ func findRecovered(q db.Q, h externalHasher, as Payout) (p Payout, found bool, e
 // gets the conflict as a fault.
 func (d *draft) becomeRecovered(p Payout) {
 	if p.AccountID != d.AccountID || p.Amount != d.Amount || p.Currency != d.Currency {
-		d.faults = append(d.faults, fault.New(fault.IdempotencyConflict,
+		d.faults = append(d.faults, fault.New(api.CodeIdempotencyConflict,
 			"a payout with this external_id was sent before the store was restored, and differs in its account or amount: use another external_id"))
 		return
 	}
@@ -392,7 +392,7 @@ func (d *draft) becomeRecovered(p Payout) {
 // notRecovered returns a fault if a payout cannot go on, because it was recovered, or has the same external id as a recovered one.
 func (s *Service) notRecovered(ctx context.Context, d *draft) error {
 	if d.recovered() {
-		return &fault.Fault{Code: fault.PayoutState, Details: api.PayoutStateDetails{Status: d.Status},
+		return &fault.Fault{Code: api.CodePayoutState, Details: api.PayoutStateDetails{Status: d.Status},
 			Message: "the payee of this payout is not known since the store was restored: make a new payout, with another external_id"}
 	}
 	if d.Status != Draft || d.ExternalID == "" || d.sandbox() {
@@ -405,7 +405,7 @@ func (s *Service) notRecovered(ctx context.Context, d *draft) error {
 	return s.db.Read(ctx, func(q db.Q) error {
 		_, found, err := findRecovered(q, hasher, d.Payout)
 		if err == nil && found {
-			err = fault.New(fault.IdempotencyConflict, "a payout with the external_id of this draft was sent before the store was restored: cancel the draft")
+			err = fault.New(api.CodeIdempotencyConflict, "a payout with the external_id of this draft was sent before the store was restored: cancel the draft")
 		}
 		return err
 	})

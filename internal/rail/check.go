@@ -52,11 +52,11 @@ func (r *Rail) takes(amount int64) bool {
 func (r *Rail) checkAmount(amount int64) error {
 	switch {
 	case amount < r.Minimum:
-		f := fault.New(fault.AmountBelowMinimum, "%s carries %s and more, not %s", r.Title, api.FormatAmount(r.Minimum, r.Currency), api.FormatAmount(amount, r.Currency))
+		f := fault.New(api.CodeAmountBelowMinimum, "%s carries %s and more, not %s", r.Title, api.FormatAmount(r.Minimum, r.Currency), api.FormatAmount(amount, r.Currency))
 		f.Details = LimitDetails{Minimum: r.Minimum, Maximum: r.Maximum, Rail: r.Name, Amount: amount}
 		return f
 	case !r.takes(amount):
-		f := fault.New(fault.AmountAboveMaximum, "%s carries up to %s, not %s", r.Title, api.FormatAmount(r.Maximum, r.Currency), api.FormatAmount(amount, r.Currency))
+		f := fault.New(api.CodeAmountAboveMaximum, "%s carries up to %s, not %s", r.Title, api.FormatAmount(r.Maximum, r.Currency), api.FormatAmount(amount, r.Currency))
 		f.Details = LimitDetails{Maximum: r.Maximum, Rail: r.Name, Amount: amount}
 		return f
 	}
@@ -78,14 +78,14 @@ func (r *Rail) checkInstitution(code string) error {
 	}
 	f := unknownInstitution(code)
 	if institution.Name(code) != "" {
-		f = fault.New(fault.InvalidInstitution, "%s does not reach %s", r.Title, institution.Name(code))
+		f = fault.New(api.CodeInvalidInstitution, "%s does not reach %s", r.Title, institution.Name(code))
 	}
 	f.Details = InstitutionDetails{Institution: code, Rail: r.Name}
 	return f
 }
 
 func unknownInstitution(code string) *fault.Fault {
-	f := fault.New(fault.InvalidInstitution, "there is no institution with the code %q", code)
+	f := fault.New(api.CodeInvalidInstitution, "there is no institution with the code %q", code)
 	f.Details = InstitutionDetails{Institution: code}
 	return f
 }
@@ -98,10 +98,10 @@ func IsNumber(number string) bool { return numberForm.MatchString(accountnumber.
 // CheckNumber returns a fault if an account number cannot be one of its institution, otherwise nil.
 func CheckNumber(to Destination) error {
 	if !IsNumber(to.AccountNumber) {
-		return fault.New(fault.InvalidAccount, "the account number must have 6 to 20 digits")
+		return fault.New(api.CodeInvalidAccount, "the account number must have 6 to 20 digits")
 	}
 	if doubt := accountnumber.Doubt(to.Institution, to.AccountNumber); doubt != "" {
-		return fault.New(fault.InvalidAccount, "the account number is not one of %s: %s", institution.Name(to.Institution), doubt)
+		return fault.New(api.CodeInvalidAccount, "the account number is not one of %s: %s", institution.Name(to.Institution), doubt)
 	}
 	return nil
 }

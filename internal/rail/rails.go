@@ -271,7 +271,7 @@ func (rs *Rails) Choose(currency string, amount int64, to string, sandbox bool, 
 		return nil, "", fault.Invalid("currency", "is carried by no rail")
 	}
 	if len(reaching) == 0 {
-		f := fault.New(fault.InvalidInstitution, "no rail reaches %s", institution.Name(to))
+		f := fault.New(api.CodeInvalidInstitution, "no rail reaches %s", institution.Name(to))
 		f.Details = InstitutionDetails{Institution: to}
 		return nil, "", f
 	}

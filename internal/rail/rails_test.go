@@ -54,7 +54,7 @@ const bankFile = `{
 	]
 }`
 
-func code(err error) fault.Code {
+func code(err error) api.Code {
 	var f *fault.Fault
 	if errors.As(err, &f) {
 		return f.Code
@@ -70,16 +70,16 @@ func TestTheFastestRailThatTakesThePaymentIsChosen(t *testing.T) {
 		amount    int64
 		to        string
 		rail, why string
-		code      fault.Code
+		code      api.Code
 	}{
 		"the minimum":              {100, "BOPIPHMMXXX", "instapay", "InstaPay: up to PHP 50,000.00, arrives at once", ""},
 		"exactly 50,000.00":        {5_000_000, "BOPIPHMMXXX", "instapay", "InstaPay: up to PHP 50,000.00, arrives at once", ""},
 		"a centavo more":           {5_000_001, "BOPIPHMMXXX", "pesonet", pesonet + " (InstaPay carries up to PHP 50,000.00)", ""},
 		"on one rail alone":        {100, "PAEYPHM2XXX", "pesonet", pesonet + " (InstaPay does not reach " + institution.Name("PAEYPHM2XXX") + ")", ""},
 		"by its other code":        {5_000_001, "MYDBPHM2XXX", "pesonet", pesonet + " (InstaPay carries up to PHP 50,000.00)", ""},
-		"too little":               {99, "BOPIPHMMXXX", "", "", fault.AmountBelowMinimum},
-		"too much for its rail":    {5_000_001, "SHPHPHM2XXX", "", "", fault.AmountAboveMaximum},
-		"an institution of nobody": {100, "NOBODY", "", "", fault.InvalidInstitution},
+		"too little":               {99, "BOPIPHMMXXX", "", "", api.CodeAmountBelowMinimum},
+		"too much for its rail":    {5_000_001, "SHPHPHM2XXX", "", "", api.CodeAmountAboveMaximum},
+		"an institution of nobody": {100, "NOBODY", "", "", api.CodeInvalidInstitution},
 	} {
 		r, why, err := rails.Choose("PHP", c.amount, c.to, true, now)
 		if c.code != "" {
@@ -92,7 +92,7 @@ func TestTheFastestRailThatTakesThePaymentIsChosen(t *testing.T) {
 			t.Errorf("%s: got %v, %q, %v", name, r, why, err)
 		}
 	}
-	if _, _, err := rails.Choose("EUR", 100, "BOPIPHMMXXX", true, now); code(err) != fault.Validation {
+	if _, _, err := rails.Choose("EUR", 100, "BOPIPHMMXXX", true, now); code(err) != api.CodeValidation {
 		t.Errorf("euros: %v", err)
 	}
 	if _, _, err := rails.Choose("PHP", 100, "BOPIPHMMXXX", false, now); err == nil {
@@ -108,21 +108,21 @@ func TestARailSaysEverythingForWhichItDoesNotTakeAPayment(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		p    rail.Payment
-		want []fault.Code
+		want []api.Code
 	}{
 		"all is well":              {pay(5_000_000, "BOPIPHMMXXX", "1234-5678-90"), nil},
-		"nothing is":               {rail.Payment{Amount: 99, Currency: "EUR"}, []fault.Code{fault.Validation, fault.AmountBelowMinimum, fault.InvalidInstitution, fault.InvalidAccount}},
-		"too much":                 {pay(5_000_001, "BOPIPHMMXXX", "1234567890"), []fault.Code{fault.AmountAboveMaximum}},
-		"not on it":                {pay(100, "PAEYPHM2XXX", "1234567890"), []fault.Code{fault.InvalidInstitution}},
-		"another form":             {pay(100, "BOPIPHMMXXX", "12345678901"), []fault.Code{fault.InvalidAccount}},
-		"an IBAN":                  {pay(100, "BOPIPHMMXXX", "DE89370400440532013000"), []fault.Code{fault.InvalidAccount}},
+		"nothing is":               {rail.Payment{Amount: 99, Currency: "EUR"}, []api.Code{api.CodeValidation, api.CodeAmountBelowMinimum, api.CodeInvalidInstitution, api.CodeInvalidAccount}},
+		"too much":                 {pay(5_000_001, "BOPIPHMMXXX", "1234567890"), []api.Code{api.CodeAmountAboveMaximum}},
+		"not on it":                {pay(100, "PAEYPHM2XXX", "1234567890"), []api.Code{api.CodeInvalidInstitution}},
+		"another form":             {pay(100, "BOPIPHMMXXX", "12345678901"), []api.Code{api.CodeInvalidAccount}},
+		"an IBAN":                  {pay(100, "BOPIPHMMXXX", "DE89370400440532013000"), []api.Code{api.CodeInvalidAccount}},
 		"a wallet":                 {pay(100, "GXCHPHM2XXX", "09171234567"), nil},
 		"digits that decide":       {pay(100, "GXCHPHM2XXX", "09171239001"), nil},
 		"such ones in any form":    {pay(100, "GXCHPHM2XXX", "1239001"), nil},
-		"but not in none":          {pay(100, "GXCHPHM2XXX", "9001"), []fault.Code{fault.InvalidAccount}},
+		"but not in none":          {pay(100, "GXCHPHM2XXX", "9001"), []api.Code{api.CodeInvalidAccount}},
 		"no known form":            {pay(100, "UNOBPHM2XXX", "123456"), nil},
-		"no known form, too short": {pay(100, "UNOBPHM2XXX", "12345"), []fault.Code{fault.InvalidAccount}},
-		"no known form, too long":  {pay(100, "UNOBPHM2XXX", strings.Repeat("1", 21)), []fault.Code{fault.InvalidAccount}},
+		"no known form, too short": {pay(100, "UNOBPHM2XXX", "12345"), []api.Code{api.CodeInvalidAccount}},
+		"no known form, too long":  {pay(100, "UNOBPHM2XXX", strings.Repeat("1", 21)), []api.Code{api.CodeInvalidAccount}},
 	} {
 		all := instapay.Faults(c.p)
 		if len(all) != len(c.want) {
@@ -224,15 +224,15 @@ func TestAWrongRailsFileIsRefusedWithItsReason(t *testing.T) {
 
 func TestReasonsOfRailsBecomeCodes(t *testing.T) {
 	t.Parallel()
-	for want, reasons := range map[fault.Code]string{
-		fault.AmountBelowMinimum: "AM06 AM15",
-		fault.AmountAboveMaximum: "AM02 AM13 AM14",
-		fault.InvalidAccount:     "AC01 AC03 AC12 AC14",
-		fault.AccountClosed:      "AC04 AC07",
-		fault.InvalidInstitution: "RC01",
-		fault.BankUnavailable:    "AB05 AB08 AB09",
-		fault.RailUnavailable:    "AB01 AB02 AB03 AB04",
-		fault.ProcessingFailed:   "AM04 AC06 MS03 NARR whatever",
+	for want, reasons := range map[api.Code]string{
+		api.CodeAmountBelowMinimum: "AM06 AM15",
+		api.CodeAmountAboveMaximum: "AM02 AM13 AM14",
+		api.CodeInvalidAccount:     "AC01 AC03 AC12 AC14",
+		api.CodeAccountClosed:      "AC04 AC07",
+		api.CodeInvalidInstitution: "RC01",
+		api.CodeBankUnavailable:    "AB05 AB08 AB09",
+		api.CodeRailUnavailable:    "AB01 AB02 AB03 AB04",
+		api.CodeProcessingFailed:   "AM04 AC06 MS03 NARR whatever",
 	} {
 		for reason := range strings.FieldsSeq(reasons) {
 			if got := rail.FailureCode(reason); got != want {
@@ -240,7 +240,7 @@ func TestReasonsOfRailsBecomeCodes(t *testing.T) {
 			}
 		}
 	}
-	if got := rail.FailureCode(""); got != fault.ProcessingFailed {
+	if got := rail.FailureCode(""); got != api.CodeProcessingFailed {
 		t.Errorf("no reason is %s", got)
 	}
 }

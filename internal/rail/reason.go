@@ -1,27 +1,27 @@
 package rail
 
-import "bursar/internal/fault"
+import "bursar/api"
 
 // FailureCode translates a reason of ISO 20022 for which a rail has rejected a payment, such as AC04. AM04 is not a lack of the customer's
 // funds, which are reserved, but of our own at the bank.
-func FailureCode(reason string) fault.Code {
+func FailureCode(reason string) api.Code {
 	switch reason {
 	case "AM06", "AM15":
-		return fault.AmountBelowMinimum
+		return api.CodeAmountBelowMinimum
 	case "AM02", "AM13", "AM14":
-		return fault.AmountAboveMaximum
+		return api.CodeAmountAboveMaximum
 	case "AC01", "AC03", "AC12", "AC14":
-		return fault.InvalidAccount
+		return api.CodeInvalidAccount
 	case "AC04", "AC07":
-		return fault.AccountClosed
+		return api.CodeAccountClosed
 	case "RC01":
-		return fault.InvalidInstitution
+		return api.CodeInvalidInstitution
 	case "AB05", "AB08", "AB09":
-		return fault.BankUnavailable
+		return api.CodeBankUnavailable
 	case "AB01", "AB02", "AB03", "AB04":
-		return fault.RailUnavailable
+		return api.CodeRailUnavailable
 	}
-	return fault.ProcessingFailed
+	return api.CodeProcessingFailed
 }
 
 // Duplicate reports whether a reason of ISO 20022 means that the rail has received the payment before. The earlier one may have

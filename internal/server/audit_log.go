@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/auditlog"
 	"bursar/internal/fault"
 	"bursar/internal/web"
@@ -17,9 +18,9 @@ func (s *Server) checkpoint(x *web.Exchange) {
 	var broken *auditlog.BrokenError
 	switch {
 	case errors.Is(err, auditlog.ErrUnsigned):
-		err = fault.New(fault.ResourceNotFound, "the audit log has no checkpoint here")
+		err = fault.New(api.CodeNotFound, "the audit log has no checkpoint here")
 	case errors.As(err, &broken):
-		err = fault.New(fault.Unavailable, "the audit log is not signed at present")
+		err = fault.New(api.CodeUnavailable, "the audit log is not signed at present")
 	}
 	if err != nil {
 		x.Fail(err)
@@ -33,7 +34,7 @@ func (s *Server) checkpoint(x *web.Exchange) {
 func (s *Server) tile(x *web.Exchange) {
 	hashes, full, err := s.audit.Tile(x.R.Context(), strings.TrimPrefix(x.R.URL.Path, "/audit-log/"))
 	if err == nil && hashes == nil {
-		err = fault.New(fault.ResourceNotFound, "the audit log has no such tile")
+		err = fault.New(api.CodeNotFound, "the audit log has no such tile")
 	}
 	if err != nil {
 		x.Fail(err)

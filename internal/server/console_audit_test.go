@@ -11,7 +11,6 @@ import (
 
 	"bursar/api"
 	"bursar/internal/auditlog"
-	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
 )
 
@@ -71,7 +70,7 @@ func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 			}
 		}
 		for _, query := range [][]string{{}, {"workspace_id", x.WorkspaceID, "organization_id", x.OrganizationID}, {"workspace_id", x.WorkspaceID, "from", "x"}} {
-			if _, err := invoke(t, s, x.Owner, s.audit.Page, query...); faultCode(err) != fault.Validation {
+			if _, err := invoke(t, s, x.Owner, s.audit.Page, query...); faultCode(err) != api.CodeValidation {
 				t.Errorf("%v: %v", query, err)
 			}
 		}
@@ -135,7 +134,7 @@ func TestConsoleRecentAndSingleRows(t *testing.T) {
 			"a row of another workspace": {y, all[0].ID}, "a row of no workspace": {x, ofOrganization},
 			"no row": {x, "aud_nothing"}, "no id": {x, ""},
 		} {
-			if _, err := s.audit.Get(t.Context(), callerOf(c.z.Owner), rowOf(c.z, c.id)); faultCode(err) != fault.ResourceNotFound {
+			if _, err := s.audit.Get(t.Context(), callerOf(c.z.Owner), rowOf(c.z, c.id)); faultCode(err) != api.CodeNotFound {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/directory"
-	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
 )
 
@@ -75,10 +75,10 @@ func TestConsoleDeletedEntriesArePaged(t *testing.T) {
 		cursor, _ := first.Next()
 
 		t.Run("a cursor is good for its list alone", func(t *testing.T) {
-			if _, err := invoke(t, s, y.Owner, s.directory.Deleted, "workspace_id", y.WorkspaceID, "cursor", cursor); faultCode(err) != fault.Validation {
+			if _, err := invoke(t, s, y.Owner, s.directory.Deleted, "workspace_id", y.WorkspaceID, "cursor", cursor); faultCode(err) != api.CodeValidation {
 				t.Errorf("in another workspace: %v", err)
 			}
-			if _, err := invoke(t, s, x.Owner, s.directory.List, "workspace_id", x.WorkspaceID, "cursor", cursor); faultCode(err) != fault.Validation {
+			if _, err := invoke(t, s, x.Owner, s.directory.List, "workspace_id", x.WorkspaceID, "cursor", cursor); faultCode(err) != api.CodeValidation {
 				t.Errorf("in the directory: %v", err)
 			}
 		})
@@ -91,7 +91,7 @@ func TestConsoleDeletedEntriesArePaged(t *testing.T) {
 		})
 		t.Run("the input is checked", func(t *testing.T) {
 			for _, query := range [][]string{{}, {"workspace_id", ""}, {"workspace_id", x.WorkspaceID, "limit", "101"}, {"workspace_id", x.WorkspaceID, "cursor", "x"}} {
-				if _, err := invoke(t, s, x.Owner, s.directory.Deleted, query...); faultCode(err) != fault.Validation {
+				if _, err := invoke(t, s, x.Owner, s.directory.Deleted, query...); faultCode(err) != api.CodeValidation {
 					t.Errorf("%v: %v", query, err)
 				}
 			}
@@ -150,7 +150,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 		expect(want[1:])
 		now = now.Add(time.Millisecond)
 		expect([]directory.DeletedEntry{}) // though it is not purged yet
-		if _, err := invokeOn(t, s, x.Owner, s.directory.Restore, older); faultCode(err) != fault.ResourceNotFound {
+		if _, err := invokeOn(t, s, x.Owner, s.directory.Restore, older); faultCode(err) != api.CodeNotFound {
 			t.Errorf("too late: %v", err)
 		}
 		if err := s.directory.Purge(t.Context()); err != nil {
@@ -197,7 +197,7 @@ func TestConsoleTagNames(t *testing.T) {
 				t.Errorf("of %d entries: %v", length, got)
 			}
 		}
-		if _, err := s.directory.TagNames(t.Context(), callerOf(x.Owner), x.WorkspaceID, make([]string, 101)); faultCode(err) != fault.Validation {
+		if _, err := s.directory.TagNames(t.Context(), callerOf(x.Owner), x.WorkspaceID, make([]string, 101)); faultCode(err) != api.CodeValidation {
 			t.Errorf("of 101 entries: %v", err)
 		}
 	})

@@ -14,7 +14,6 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
 )
 
@@ -48,7 +47,7 @@ func TestConsoleExportChecksItsInput(t *testing.T) {
 			append(ws, "format", "csv", "from", "x"), append(ws, "format", "csv", "action", "a\nb"), append(ws, "format", "csv", "actor", fmt.Sprintf("%201d", 1)),
 		} {
 			leaves(t, n, func() {
-				if _, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), query...); faultCode(err) != fault.Validation {
+				if _, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), query...); faultCode(err) != api.CodeValidation {
 					t.Errorf("%v: %v", query, err)
 				}
 			})
@@ -112,7 +111,7 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 			viewer := x.Member("viewer")
 			leaves(t, n, func() {
 				rows, err := invoke(t, s, viewer, exporting(s.audit.Export, nil), "workspace_id", x.WorkspaceID, "format", "csv")
-				if faultCode(err) != fault.Forbidden || len(rows) != 0 {
+				if faultCode(err) != api.CodeForbidden || len(rows) != 0 {
 					t.Errorf("%d rows, %v", len(rows), err)
 				}
 			}, storedRow{"iam.access.denied", "denied", ""}) // which the endpoint records

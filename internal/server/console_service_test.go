@@ -86,7 +86,7 @@ func serve[In, Out any](t *testing.T, s services, c *servertest.Client, request 
 	if err := json.Unmarshal(answer.Body.Bytes(), &refused); err != nil {
 		t.Fatal(err)
 	}
-	return out, fault.New(fault.Code(refused.Error.Code), "%s", refused.Error.Message)
+	return out, fault.New(api.Code(refused.Error.Code), "%s", refused.Error.Message)
 }
 
 // exporting makes of Export a method whose answer is the rows.
@@ -104,7 +104,7 @@ func exporting[In any](method func(context.Context, db.Caller, In, func(api.Audi
 	}
 }
 
-func faultCode(err error) fault.Code {
+func faultCode(err error) api.Code {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
 		return ""
@@ -179,12 +179,12 @@ func TestConsoleServicesForEveryRole(t *testing.T) {
 							t.Errorf("%s: %v", c.name, err)
 						}
 					case 404:
-						if faultCode(err) != fault.ResourceNotFound {
+						if faultCode(err) != api.CodeNotFound {
 							t.Errorf("%s: want not found, got %v", c.name, err)
 						}
 					case 403:
 						var f *fault.Fault
-						if !errors.As(err, &f) || f.Code != fault.Forbidden || f.Details != (fault.PermissionDetails{Permission: m.need}) {
+						if !errors.As(err, &f) || f.Code != api.CodeForbidden || f.Details != (fault.PermissionDetails{Permission: m.need}) {
 							t.Errorf("%s: want a refusal for %s, got %v", c.name, m.need, err)
 						}
 					}

@@ -142,7 +142,7 @@ func TestAPayoutAndItsReceiptSayWithTheSameCodeWhyItFailed(t *testing.T) {
 			{driven("FF01"), "PROCESSING_FAILED", "FF01", "PROCESSING_FAILED"},
 		} {
 			p := servertest.Decoded[api.Payout](x.Owner.Get(payoutsPath + "/" + c.id))
-			if p.Status != api.PayoutFailed || p.Failure == nil || p.Failure.Code != c.code || p.Failure.Reason != c.reason {
+			if p.Status != api.PayoutFailed || p.Failure == nil || string(p.Failure.Code) != c.code || p.Failure.Reason != c.reason {
 				t.Errorf("%s: the payout is %s for %+v", c.reason, p.Status, p.Failure)
 			}
 			receipt := x.Owner.Get(payoutsPath+"/"+c.id+"/receipt").Fails(422, c.answered)

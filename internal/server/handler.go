@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/console"
 	"bursar/internal/fault"
 	"bursar/internal/web"
@@ -86,13 +87,13 @@ func (s *Server) notFound(x *web.Exchange) {
 		x.Fail(err)
 		return
 	}
-	x.Fail(fault.New(fault.ResourceNotFound, "there is nothing at this path"))
+	x.Fail(fault.New(api.CodeNotFound, "there is nothing at this path"))
 }
 
 func (s *Server) wrongMethod(x *web.Exchange, allow string) {
 	if console.WantsPage(x.R) {
 		x.W.Header().Set("Allow", allow)
-		s.console.Fail(x, fault.New(fault.MethodNotAllowed, "this address only takes what a form sends: go back and try again"))
+		s.console.Fail(x, fault.New(api.CodeMethodNotAllowed, "this address only takes what a form sends: go back and try again"))
 		return
 	}
 	if err := s.admit(x); err != nil {
@@ -100,7 +101,7 @@ func (s *Server) wrongMethod(x *web.Exchange, allow string) {
 		return
 	}
 	x.W.Header().Set("Allow", allow)
-	x.Fail(fault.New(fault.MethodNotAllowed, "this path allows %s", allow))
+	x.Fail(fault.New(api.CodeMethodNotAllowed, "this path allows %s", allow))
 }
 
 // catch turns a panic into a 500, so that one request does not end the server.
@@ -114,7 +115,7 @@ func (s *Server) catch(rec *recorder) {
 	}
 	s.log.Error("panic", "request_id", rec.exchange.RequestID, "route", rec.exchange.Route, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	if !rec.wrote {
-		rec.exchange.Fail(fault.New(fault.Internal, "an internal error occurred; give the request id %s when you report it", rec.exchange.RequestID))
+		rec.exchange.Fail(fault.New(api.CodeInternal, "an internal error occurred; give the request id %s when you report it", rec.exchange.RequestID))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
@@ -74,14 +75,14 @@ const pingTimeout = 2 * time.Second
 
 func (s *Server) ready(x *web.Exchange) {
 	if s.draining.Load() {
-		x.Fail(fault.New(fault.Unavailable, "the server is shutting down"))
+		x.Fail(fault.New(api.CodeUnavailable, "the server is shutting down"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(x.R.Context(), pingTimeout)
 	defer cancel()
 	if err := s.db.Ping(ctx); err != nil {
 		s.log.Warn("the store does not answer", "request_id", x.RequestID, "error", err.Error())
-		x.Fail(fault.New(fault.Unavailable, "the store does not answer"))
+		x.Fail(fault.New(api.CodeUnavailable, "the store does not answer"))
 		return
 	}
 	writeJSON(x, state{"ready"})

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 )
 
 // The limits run on real time. Attempts find the hasher crowded, so that they are
@@ -35,7 +35,7 @@ func admitted(t testing.TB, errs []error) (n int) {
 			n++
 			continue
 		}
-		if f := refused(t, err, fault.RateLimited); f.RetryAfter <= 0 || f.RetryAfter > 2*time.Minute {
+		if f := refused(t, err, api.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > 2*time.Minute {
 			t.Errorf("told to come back in %v", f.RetryAfter)
 		}
 	}
@@ -132,7 +132,7 @@ func TestTheRightPasswordIsRefusedOnceTheBudgetIsSpent(t *testing.T) {
 		}
 		leave()
 		_, err := h.Password(t.Context(), stranger(), "ada@example.com", goodPassword)
-		refused(t, err, fault.RateLimited)
+		refused(t, err, api.CodeRateLimited)
 	}, limited)
 }
 
@@ -150,7 +150,7 @@ func TestGuessesAtCodesAreLimited(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), "INVALID_CREDENTIALS") {
 				tried++
 			} else {
-				refused(t, err, fault.RateLimited)
+				refused(t, err, api.CodeRateLimited)
 			}
 		}
 		within(t, tried, accountBudget, accountsPerMin, since)
@@ -192,7 +192,7 @@ func TestRequestsForRecoveryAreLimited(t *testing.T) {
 					if err := h.Recover(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), email); err == nil {
 						asked++
 					} else {
-						refused(t, err, fault.RateLimited)
+						refused(t, err, api.CodeRateLimited)
 					}
 				}
 				within(t, asked, 3, 1, since)

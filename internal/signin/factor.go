@@ -3,13 +3,14 @@ package signin
 import (
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
 
-var errUseFactor = fault.New(fault.SecondFactorRequired, "you have a second factor already: sign in with it")
+var errUseFactor = fault.New(api.CodeSecondFactorRequired, "you have a second factor already: sign in with it")
 
 // lockForFactor locks the caller's sign-in methods before another factor is added.
 //
@@ -39,7 +40,7 @@ func (s *Service) keepsFactor(q db.Q, accountID string) error {
 	}
 	has, err := access.HasFactor(q, accountID, s.provider != nil)
 	if err == nil && !has {
-		err = fault.New(fault.LastFactor, "%s demands a second factor, and this is your only one: add another one first", strings.Join(demands, ", "))
+		err = fault.New(api.CodeLastFactor, "%s demands a second factor, and this is your only one: add another one first", strings.Join(demands, ", "))
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/limit"
 )
@@ -68,7 +69,7 @@ func newFairQueue(atOnce int) *fairQueue {
 	return &fairQueue{free: atOnce, regions: newRing[*ring[waiters]](), most: maxWaiting}
 }
 
-var errTooManySignIns = fault.New(fault.Unavailable, "too many people are signing in right now: try again in a moment")
+var errTooManySignIns = fault.New(api.CodeUnavailable, "too many people are signing in right now: try again in a moment")
 
 // wait waits for a turn of the address. A caller who gets a turn calls end afterwards.
 func (f *fairQueue) wait(ctx context.Context, ip string) error {

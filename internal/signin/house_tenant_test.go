@@ -5,7 +5,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/organization"
 	"bursar/internal/workspace"
 )
@@ -65,7 +64,7 @@ func (x *tenant) held(accountID string) (held access.Set, member bool) {
 	x.house.t.Helper()
 	held, err := x.house.authority.Permissions(x.house.t.Context(), audit.Actor{ID: accountID}, x.workspaceID)
 	if err != nil {
-		refused(x.house.t, err, fault.ResourceNotFound)
+		refused(x.house.t, err, api.CodeNotFound)
 	}
 	return held, err == nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pquerna/otp/totp"
 
+	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
@@ -164,7 +165,7 @@ func must(t testing.TB, err error) {
 }
 
 // refused demands a fault with a code and returns it.
-func refused(t testing.TB, err error, code fault.Code) *fault.Fault {
+func refused(t testing.TB, err error, code api.Code) *fault.Fault {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
@@ -176,7 +177,7 @@ func refused(t testing.TB, err error, code fault.Code) *fault.Fault {
 // invalid demands a violation of a field and of no other.
 func invalid(t testing.TB, err error, field string) {
 	t.Helper()
-	details, ok := refused(t, err, fault.Validation).Details.(fault.ViolationDetails)
+	details, ok := refused(t, err, api.CodeValidation).Details.(fault.ViolationDetails)
 	if !ok || len(details.Fields) != 1 || details.Fields[0].Field != field {
 		t.Fatalf("want a violation of %s, got %v", field, err)
 	}
@@ -237,7 +238,7 @@ func (h *house) signedIn(secret string) bool {
 	h.t.Helper()
 	_, err := h.identity.Browser(h.t.Context(), secret, true)
 	if err != nil {
-		refused(h.t, err, fault.Unauthorized)
+		refused(h.t, err, api.CodeUnauthorized)
 	}
 	return err == nil
 }
@@ -247,7 +248,7 @@ func (h *house) knows(email, password string) bool {
 	h.t.Helper()
 	_, err := h.Password(h.t.Context(), stranger(), email, password)
 	if err != nil {
-		refused(h.t, err, fault.InvalidCredentials)
+		refused(h.t, err, api.CodeInvalidCredentials)
 	}
 	return err == nil
 }

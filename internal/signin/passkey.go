@@ -12,6 +12,7 @@ import (
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/budget"
 	"bursar/internal/db"
@@ -43,7 +44,7 @@ func (o owner) WebAuthnCredentials() []webauthn.Credential { return o.keys }
 
 func (s *Service) available() error {
 	if s.passkeys == nil {
-		return fault.New(fault.ResourceNotFound, "passkeys need a host name, and this server is reached by an IP address")
+		return fault.New(api.CodeNotFound, "passkeys need a host name, and this server is reached by an IP address")
 	}
 	return nil
 }
@@ -97,7 +98,7 @@ func begun(state []byte) (webauthn.SessionData, error) {
 	return data, nil
 }
 
-var errWrongPasskey = fault.New(fault.InvalidCredentials, "this passkey is not registered here")
+var errWrongPasskey = fault.New(api.CodeInvalidCredentials, "this passkey is not registered here")
 
 // Passkey verifies a browser's response to AskPasskey. A passkey counts as two factors: the device, and the person whom the device has
 // verified.
@@ -146,7 +147,7 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 }
 
 // errAnswered is the error for a response that was used before, by the browser or by someone who intercepted it.
-var errAnswered = fault.New(fault.InvalidCredentials, "this passkey's answer was used already: try again")
+var errAnswered = fault.New(api.CodeInvalidCredentials, "this passkey's answer was used already: try again")
 
 // challengeMemory is how long used challenges are stored. The state of a ceremony is valid for a much shorter time.
 const challengeMemory = time.Hour
@@ -202,7 +203,7 @@ func (s *Service) OfferPasskey(ctx context.Context, by db.Caller) (Ceremony, err
 }
 
 // A sign-in with a passkey needs no code, so a link alone must not register one for an account that has a second factor.
-var errCodeFirst = fault.New(fault.Validation, "this account has two-step sign-in: choose a password, sign in with it and your code, then add a passkey")
+var errCodeFirst = fault.New(api.CodeValidation, "this account has two-step sign-in: choose a password, sign in with it and your code, then add a passkey")
 
 // OfferLinkPasskey starts the registration of the passkey with which a link sets up an account.
 func (s *Service) OfferLinkPasskey(ctx context.Context, link string) (Ceremony, error) {
@@ -297,7 +298,7 @@ func insertPasskey(tx *db.Tx, accountID, name string, key newPasskey) (id string
 		return "", err
 	}
 	if n >= maxPasskeys {
-		return "", fault.New(fault.TooMany, "you have %d passkeys already, which is the limit: remove one first", maxPasskeys)
+		return "", fault.New(api.CodeTooMany, "you have %d passkeys already, which is the limit: remove one first", maxPasskeys)
 	}
 	if err := identity.RaiseCredentialVersion(tx, accountID); err != nil {
 		return "", err
@@ -347,7 +348,7 @@ func (s *Service) RemovePasskey(ctx context.Context, by db.Caller, id string) er
 		other, err := tx.Row(`SELECT a.id FROM account a WHERE a.id = $1 AND (a.password_hash IS NOT NULL OR
 			EXISTS (SELECT 1 FROM passkey p WHERE p.account_id = a.id))`, by.ID).Scan(new(string))
 		if err == nil && !other && s.provider == nil {
-			err = fault.New(fault.LastWayIn, "this is your only way to sign in: add another one first")
+			err = fault.New(api.CodeLastWayIn, "this is your only way to sign in: add another one first")
 		}
 		if err == nil {
 			err = s.keepsFactor(tx.Q, by.ID)

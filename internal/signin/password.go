@@ -13,6 +13,7 @@ import (
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -111,7 +112,7 @@ func checkPassword(v *fault.Violations, password, email string) {
 	}
 }
 
-var errWrongPair = fault.New(fault.InvalidCredentials, "the email address or the password is incorrect")
+var errWrongPair = fault.New(api.CodeInvalidCredentials, "the email address or the password is incorrect")
 
 // Password checks an email address and a password. It does the same work and returns
 // the same error whether or not the account exists.

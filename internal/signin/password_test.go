@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/signin"
 )
@@ -56,7 +56,7 @@ func TestAWrongPairIsAnsweredTheSameForEverybody(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				h := h.on(t)
 				got, err := h.Password(t.Context(), stranger(), c.email, c.password)
-				f := refused(t, err, fault.InvalidCredentials)
+				f := refused(t, err, api.CodeInvalidCredentials)
 				if f.Message != "the email address or the password is incorrect" || f.Details != nil || got != (signin.Proven{}) {
 					t.Errorf("answered %+v and %+v", f, got)
 				}
@@ -89,7 +89,7 @@ func TestAFailedSignInDoesNotTellWhatWasTyped(t *testing.T) {
 		h.resident("ada@example.com")
 		for _, email := range []string{"ada@example.com", "typo-secret@example.com"} {
 			_, err := h.Password(t.Context(), stranger(), email, "hunter2 was my dog")
-			refused(t, err, fault.InvalidCredentials)
+			refused(t, err, api.CodeInvalidCredentials)
 		}
 		for _, row := range h.trail(audit.LoginFailed) {
 			if text := fmt.Sprint(row); strings.Contains(text, "hunter2") || strings.Contains(text, "typo-secret") {
@@ -217,9 +217,9 @@ func TestARequestUnderWayChangesNothingAfterItsSessionHasEnded(t *testing.T) {
 		key, err := h.NewTOTP(thief)
 		must(t, err)
 		must(t, h.identity.EndOtherSessions(t.Context(), owner))
-		refused(t, h.ChangePassword(t.Context(), thief, goodPassword, newPassword, true), fault.Unauthorized)
+		refused(t, h.ChangePassword(t.Context(), thief, goodPassword, newPassword, true), api.CodeUnauthorized)
 		_, err = h.EnableTOTP(t.Context(), thief, key.Secret(), app{key.Secret(), h.clock}.code(t, 0))
-		refused(t, err, fault.Unauthorized)
+		refused(t, err, api.CodeUnauthorized)
 		if !h.knows("ada@example.com", goodPassword) {
 			t.Error("the password was changed")
 		}

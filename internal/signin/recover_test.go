@@ -11,7 +11,6 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/mail/smtptest"
 	"bursar/internal/web"
@@ -174,7 +173,7 @@ func TestAMailedInvitationTakesAnAccountBack(t *testing.T) {
 		mailed := linkIn(t, box.Wait(t, 1)[0])
 		bob, _ := h.enter(w.accountID)
 		_, err := h.identity.Accept(t.Context(), bob, mailed) // whoever is signed in may be who completed it
-		refused(t, err, fault.ResourceNotFound)
+		refused(t, err, api.CodeNotFound)
 		must(t, h.redeem(mailed, newPassword))
 		wayIn.closed(t, h)
 		if !c.opensTo(w.accountID) || !h.knows(bobsAddress, newPassword) {
@@ -282,6 +281,6 @@ func TestAnOperatorTakesAllWaysInAway(t *testing.T) {
 			t.Errorf("the audit log says %+v", row)
 		}
 		_, err = h.Reset(t.Context(), db.Caller{}, "nobody@example.com", false)
-		refused(t, err, fault.ResourceNotFound)
+		refused(t, err, api.CodeNotFound)
 	})
 }

@@ -3,6 +3,7 @@ package signin
 import (
 	"context"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -11,7 +12,7 @@ import (
 	"bursar/internal/web"
 )
 
-var errSignInFirst = fault.New(fault.Forbidden, "this account can already sign in: sign in to accept the invitation")
+var errSignInFirst = fault.New(api.CodeForbidden, "this account can already sign in: sign in to accept the invitation")
 
 // opened returns a link that may set up an account.
 func (s *Service) opened(ctx context.Context, link string) (opened identity.Opened, err error) {

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/signin"
 	"bursar/internal/workspace"
@@ -109,8 +109,8 @@ func TestALinkNeedsANameAndAGoodPassword(t *testing.T) {
 func (h *house) dead(link string) {
 	h.t.Helper()
 	_, err := h.identity.OpenLink(h.t.Context(), link)
-	refused(h.t, err, fault.ResourceNotFound)
-	refused(h.t, h.redeem(link, newPassword), fault.ResourceNotFound)
+	refused(h.t, err, api.CodeNotFound)
+	refused(h.t, h.redeem(link, newPassword), api.CodeNotFound)
 }
 
 func TestALinkIsGoodOnce(t *testing.T) {
@@ -333,7 +333,7 @@ func TestALinkMakesNoPasskeyThatGoesAroundTheSecondFactor(t *testing.T) {
 		me, _ := h.enter(id)
 		h.secondFactor(me)
 		_, err := h.OfferLinkPasskey(t.Context(), h.accountLink("ada@example.com"))
-		refused(t, err, fault.Validation)
+		refused(t, err, api.CodeValidation)
 	})
 }
 
@@ -348,7 +348,7 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 
 		t.Run("it sets no password", func(t *testing.T) {
 			h := h.on(t)
-			refused(t, h.redeem(link, newPassword), fault.Forbidden)
+			refused(t, h.redeem(link, newPassword), api.CodeForbidden)
 			if h.knows("bob@example.com", newPassword) || b.opensTo(id) {
 				t.Error("the password was set, or the invitation taken")
 			}
@@ -356,14 +356,14 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 				t.Errorf("opened as %+v, %v", opened, err)
 			}
 			_, err := h.OfferLinkPasskey(t.Context(), link)
-			refused(t, err, fault.Forbidden)
+			refused(t, err, api.CodeForbidden)
 		})
 		t.Run("nobody else can take it", func(t *testing.T) {
 			h := h.on(t)
 			other, _ := h.enter(h.person("carla@example.com"))
 			for _, by := range []db.Caller{other, a.admin, b.admin} {
 				_, err := h.identity.Accept(t.Context(), by, link)
-				refused(t, err, fault.ResourceNotFound)
+				refused(t, err, api.CodeNotFound)
 			}
 			if b.opensTo(id) || b.opensTo(other.ID) {
 				t.Error("it was taken")
@@ -376,7 +376,7 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 				t.Fatalf("took %q, %v", workspaceID, err)
 			}
 			_, err = h.identity.Accept(t.Context(), bob, link)
-			refused(t, err, fault.ResourceNotFound)
+			refused(t, err, api.CodeNotFound)
 			row := h.last(audit.MemberAccepted)
 			if row.ActorID != id || row.WorkspaceID != b.workspaceID || row.ActorEmail != "bob@example.com" {
 				t.Errorf("the audit log says %+v", row)
@@ -385,7 +385,7 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 		t.Run("an account link is nothing to take", func(t *testing.T) {
 			h := h.on(t)
 			_, err := h.identity.Accept(t.Context(), bob, h.accountLink("bob@example.com"))
-			refused(t, err, fault.ResourceNotFound)
+			refused(t, err, api.CodeNotFound)
 		})
 	})
 }

@@ -66,7 +66,7 @@ func newProvider(c Config, now func() int64) *provider {
 	return &provider{Provider: c.Provider, redirectURL: c.PublicURL + CallbackPath, client: &http.Client{Timeout: providerTimeout}, now: now}
 }
 
-var errNoProvider = fault.New(fault.ResourceNotFound, "single sign-on is not set up here")
+var errNoProvider = fault.New(api.CodeNotFound, "single sign-on is not set up here")
 
 func (p *provider) discover(ctx context.Context) (*oauth2.Config, *oidc.IDTokenVerifier, error) {
 	if p == nil {
@@ -164,12 +164,12 @@ func (s *Service) StartSSO(ctx context.Context, again bool) (location string, st
 }
 
 var (
-	errSSOFailed   = fault.New(fault.InvalidCredentials, "signing in at the identity provider failed")
-	errSSOUnknown  = fault.New(fault.InvalidCredentials, "no account here has the email address that your identity provider sent: ask for an invitation")
-	errUnverified  = fault.New(fault.InvalidCredentials, "your identity provider has not verified your email address")
-	errNotAgain    = fault.New(fault.InvalidCredentials, "your identity provider did not ask you to sign in again: sign in another way to continue")
-	errOtherPerson = fault.New(fault.InvalidCredentials, "your identity provider knew somebody else by your email address when they signed in here: ask whoever runs this server")
-	errSSOTampered = fault.New(fault.InvalidCredentials, "this sign-in did not start in this browser, or took too long: try again")
+	errSSOFailed   = fault.New(api.CodeInvalidCredentials, "signing in at the identity provider failed")
+	errSSOUnknown  = fault.New(api.CodeInvalidCredentials, "no account here has the email address that your identity provider sent: ask for an invitation")
+	errUnverified  = fault.New(api.CodeInvalidCredentials, "your identity provider has not verified your email address")
+	errNotAgain    = fault.New(api.CodeInvalidCredentials, "your identity provider did not ask you to sign in again: sign in another way to continue")
+	errOtherPerson = fault.New(api.CodeInvalidCredentials, "your identity provider knew somebody else by your email address when they signed in here: ask whoever runs this server")
+	errSSOTampered = fault.New(api.CodeInvalidCredentials, "this sign-in did not start in this browser, or took too long: try again")
 )
 
 // FinishSSO verifies the provider's response and finds the account. It is the account that the subject has signed in to before, or else the

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 )
 
 // issuer is an identity provider that signs the claims it is given.
@@ -111,7 +111,7 @@ func TestAnIDTokenIssuedToAnotherClientIsRefused(t *testing.T) {
 					must(t, err)
 					return
 				}
-				refused(t, err, fault.InvalidCredentials)
+				refused(t, err, api.CodeInvalidCredentials)
 				if row := h.last(audit.LoginFailed); c.party == "other" && !strings.Contains(row.Description, "another client") {
 					t.Errorf("the audit log contains %+v", row)
 				}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/browsertest/oidctest"
 	"bursar/internal/db"
@@ -116,7 +117,7 @@ func TestWhomTheProviderDoesNotProve(t *testing.T) {
 				h := h.on(t)
 				before := h.count(`SELECT count(*) FROM account`)
 				got, err := h.bySSO(c.email)
-				if f := refused(t, err, fault.InvalidCredentials); f.Message != c.told || got != (signin.Proven{}) {
+				if f := refused(t, err, api.CodeInvalidCredentials); f.Message != c.told || got != (signin.Proven{}) {
 					t.Errorf("told %q and %+v", f.Message, got)
 				}
 				row := h.last(audit.LoginFailed)
@@ -202,7 +203,7 @@ func TestAnAccountBelongsToTheSubjectThatSignedInFirst(t *testing.T) {
 			h.provider.Add(known("7", "robert@x.example"))
 			h.provider.Add(known("8", bobsAddress))
 			got, err := h.bySSO(bobsAddress)
-			if refused(t, err, fault.InvalidCredentials); got != (signin.Proven{}) {
+			if refused(t, err, api.CodeInvalidCredentials); got != (signin.Proven{}) {
 				t.Errorf("proves %+v", got)
 			}
 			if row := h.last(audit.LoginFailed); row.ActorID != id || !strings.Contains(row.Description, "another subject") {
@@ -235,7 +236,7 @@ func TestTheKelvinSignIsNotAK(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched(kelvin, true)}, func(t *testing.T, h *house) {
 		h.resident("kim@example.com")
 		got, err := h.bySSO(kelvin)
-		if refused(t, err, fault.InvalidCredentials); got != (signin.Proven{}) {
+		if refused(t, err, api.CodeInvalidCredentials); got != (signin.Proven{}) {
 			t.Errorf("proves %+v", got)
 		}
 		if h.knows(kelvin, goodPassword) || !h.knows("KIM@Example.COM", goodPassword) {
@@ -273,7 +274,7 @@ func TestAnAnswerThatWasNotAskedForIsRefused(t *testing.T) {
 				state, back := begin(t)
 				change(t, &state, back)
 				got, err := h.FinishSSO(t.Context(), stranger(), state, back)
-				if refused(t, err, fault.InvalidCredentials); got != (signin.Proven{}) {
+				if refused(t, err, api.CodeInvalidCredentials); got != (signin.Proven{}) {
 					t.Errorf("proves %+v", got)
 				}
 			})
@@ -283,14 +284,14 @@ func TestAnAnswerThatWasNotAskedForIsRefused(t *testing.T) {
 			_, err := h.FinishSSO(t.Context(), stranger(), state, back)
 			must(t, err)
 			_, err = h.FinishSSO(t.Context(), stranger(), state, back)
-			refused(t, err, fault.InvalidCredentials)
+			refused(t, err, api.CodeInvalidCredentials)
 		})
 		t.Run("a refused answer is on record without what came back", func(t *testing.T) {
 			h := h.on(t)
 			state, back := begin(t)
 			back.Set("code", "made-up-code")
 			_, err := h.FinishSSO(t.Context(), stranger(), state, back)
-			refused(t, err, fault.InvalidCredentials)
+			refused(t, err, api.CodeInvalidCredentials)
 			if row := h.last(audit.LoginFailed); strings.Contains(row.Description, "made-up-code") || row.IP != home {
 				t.Errorf("the audit log says %+v", row)
 			}
@@ -351,9 +352,9 @@ func TestWithoutAProviderThereIsNoSingleSignOn(t *testing.T) {
 			t.Errorf("the button says %q", name)
 		}
 		_, _, err := h.StartSSO(t.Context(), false)
-		refused(t, err, fault.ResourceNotFound)
+		refused(t, err, api.CodeNotFound)
 		_, err = h.FinishSSO(t.Context(), stranger(), signin.SSOState{}, nil)
-		refused(t, err, fault.ResourceNotFound)
+		refused(t, err, api.CodeNotFound)
 	})
 }
 
@@ -376,6 +377,6 @@ func TestTheProviderIsAskedToAskAgain(t *testing.T) {
 		must(t, err)
 		state.Since += time.Hour.Milliseconds() // as if the provider's session were old
 		_, err = h.FinishSSO(t.Context(), stranger(), state, atProvider(t, location, "ada@example.com"))
-		refused(t, err, fault.InvalidCredentials)
+		refused(t, err, api.CodeInvalidCredentials)
 	})
 }

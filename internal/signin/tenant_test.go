@@ -12,7 +12,6 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/organization"
 	"bursar/internal/wait"
@@ -54,7 +53,7 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 			}
 		})
 		t.Run("that of the second is not there", func(t *testing.T) {
-			refused(t, h.authority.RequireInOrganization(t.Context(), audit.Actor{ID: w.accountID}, w.b.organizationID, access.OrgRead), fault.ResourceNotFound)
+			refused(t, h.authority.RequireInOrganization(t.Context(), audit.Actor{ID: w.accountID}, w.b.organizationID, access.OrgRead), api.CodeNotFound)
 			if w.b.opensTo(w.accountID) {
 				t.Error("the workspace is")
 			}
@@ -69,7 +68,7 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 			if got := h.text(`SELECT home_org_id FROM account WHERE id = $1`, w.accountID); got != w.a.organizationID {
 				t.Errorf("the home is %q", got)
 			}
-			refused(t, h.identityOf(bobsAddress, newPassword), fault.InvalidCredentials)
+			refused(t, h.identityOf(bobsAddress, newPassword), api.CodeInvalidCredentials)
 			if row := h.last(audit.LoginFailed); row.OrganizationID != w.a.organizationID {
 				t.Errorf("a failed sign-in is filed under %q", row.OrganizationID)
 			}
@@ -361,10 +360,10 @@ func TestAnInvitedAdminIsNotTheOneWhoIsLeft(t *testing.T) {
 		}
 		id, linkA := w.a.invite(bobsAddress, "admin")
 		_, linkB := w.b.invite(bobsAddress, "admin")
-		refused(t, leave(w.a), fault.LastAdmin)
+		refused(t, leave(w.a), api.CodeLastAdmin)
 		must(t, h.redeem(linkA, goodPassword))
 		t.Run("while they took another's invitation", func(t *testing.T) {
-			refused(t, leave(w.b), fault.LastAdmin)
+			refused(t, leave(w.b), api.CodeLastAdmin)
 		})
 		t.Run("until they take it", func(t *testing.T) {
 			h := h.on(t)

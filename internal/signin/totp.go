@@ -13,6 +13,7 @@ import (
 	"github.com/pquerna/otp/hotp"
 	"github.com/pquerna/otp/totp"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -29,7 +30,7 @@ const (
 	recoveryCodes = 10
 )
 
-var errWrongCode = fault.New(fault.InvalidCredentials, "the code is incorrect")
+var errWrongCode = fault.New(api.CodeInvalidCredentials, "the code is incorrect")
 
 // NewTOTP returns a new secret for the caller's authenticator app. Nothing is stored until a code shows that the app has it.
 func (s *Service) NewTOTP(by db.Caller) (*otp.Key, error) {
@@ -95,7 +96,7 @@ func (s *Service) EnableTOTP(ctx context.Context, by db.Caller, secret, code str
 // DisableTOTP turns off the second factor. The caller must give a valid code.
 func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) error {
 	if err := s.Code(ctx, by, by.ID, code); err != nil {
-		return fault.Replace(err, fault.InvalidCredentials, fault.Invalid("code", "is incorrect").(*fault.Fault))
+		return fault.Replace(err, api.CodeInvalidCredentials, fault.Invalid("code", "is incorrect").(*fault.Fault))
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{Action: audit.TOTPDisabled, ResourceID: by.ID, Description: "Turned two-step sign-in off"}

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/signin"
 )
@@ -67,7 +67,7 @@ func TestAWrongPasswordDoesNotTellThatThereIsASecondFactor(t *testing.T) {
 		me, _ := h.enter(h.resident("ada@example.com"))
 		h.secondFactor(me)
 		got, err := h.Password(t.Context(), stranger(), "ada@example.com", newPassword)
-		if refused(t, err, fault.InvalidCredentials); got != (signin.Proven{}) {
+		if refused(t, err, api.CodeInvalidCredentials); got != (signin.Proven{}) {
 			t.Errorf("told %+v", got)
 		}
 	})
@@ -110,7 +110,7 @@ func TestACodeOfTwoStepsAgoOrAheadIsWrong(t *testing.T) {
 		a, _ := h.secondFactor(me)
 		h.middle()
 		for _, steps := range []int{-2, 2} {
-			refused(t, h.Code(t.Context(), stranger(), id, a.code(t, steps)), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), id, a.code(t, steps)), api.CodeInvalidCredentials)
 		}
 	})
 }
@@ -136,14 +136,14 @@ func TestACodeIsGoodOnce(t *testing.T) {
 			h.middle()
 			code := a.code(t, 0)
 			must(t, h.Code(t.Context(), stranger(), id, code))
-			refused(t, h.Code(t.Context(), stranger(), id, code), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), id, code), api.CodeInvalidCredentials)
 		})
 		t.Run("an earlier one is over with it", func(t *testing.T) {
 			h := h.on(t)
 			h.clock.advance(5 * time.Minute)
 			h.middle()
 			must(t, h.Code(t.Context(), stranger(), id, a.code(t, 1)))
-			refused(t, h.Code(t.Context(), stranger(), id, a.code(t, 0)), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), id, a.code(t, 0)), api.CodeInvalidCredentials)
 		})
 		t.Run("side by side", func(t *testing.T) {
 			h := h.on(t)
@@ -165,7 +165,7 @@ func TestACodeIsGoodOnce(t *testing.T) {
 			code := app{key.Secret(), h.clock}.code(t, 0)
 			_, err = h.EnableTOTP(t.Context(), me, key.Secret(), code)
 			must(t, err)
-			refused(t, h.Code(t.Context(), stranger(), me.ID, code), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), me.ID, code), api.CodeInvalidCredentials)
 		})
 	})
 }
@@ -175,7 +175,7 @@ func TestAWrongCodeIsOnRecord(t *testing.T) {
 		id := h.person("ada@example.com")
 		me, _ := h.enter(id)
 		h.secondFactor(me)
-		refused(t, h.Code(t.Context(), stranger(), id, "wrong"), fault.InvalidCredentials)
+		refused(t, h.Code(t.Context(), stranger(), id, "wrong"), api.CodeInvalidCredentials)
 		if row := h.last(audit.LoginFailed); row.ActorID != id || row.Outcome != "failure" || row.Description != "Sign-in failed: wrong code" {
 			t.Errorf("the audit log says %+v", row)
 		}
@@ -190,7 +190,7 @@ func TestCodesOfADisabledAccountAreWrong(t *testing.T) {
 		_, err := h.identity.DisableUser(t.Context(), stranger(), "ada@example.com")
 		must(t, err)
 		for _, code := range []string{a.code(t, 0), codes[0]} {
-			refused(t, h.Code(t.Context(), stranger(), id, code), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), id, code), api.CodeInvalidCredentials)
 		}
 	})
 }
@@ -225,7 +225,7 @@ func TestRecoveryCodes(t *testing.T) {
 		t.Run("are good once", func(t *testing.T) {
 			h := h.on(t)
 			must(t, h.Code(t.Context(), stranger(), id, codes[0]))
-			refused(t, h.Code(t.Context(), stranger(), id, codes[0]), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), id, codes[0]), api.CodeInvalidCredentials)
 			if f, err := h.Factors(t.Context(), me); err != nil || f.RecoveryCodes != 9 {
 				t.Errorf("%d are left, %v", f.RecoveryCodes, err)
 			}
@@ -243,14 +243,14 @@ func TestRecoveryCodes(t *testing.T) {
 			h := h.on(t)
 			other, _ := h.enter(h.person("bob@example.com"))
 			h.secondFactor(other)
-			refused(t, h.Code(t.Context(), stranger(), other.ID, codes[2]), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), other.ID, codes[2]), api.CodeInvalidCredentials)
 			must(t, h.Code(t.Context(), stranger(), id, codes[2]))
 		})
 		t.Run("new ones end the old", func(t *testing.T) {
 			h := h.on(t)
 			fresh, err := h.NewRecoveryCodes(t.Context(), me)
 			must(t, err)
-			refused(t, h.Code(t.Context(), stranger(), id, codes[3]), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), id, codes[3]), api.CodeInvalidCredentials)
 			must(t, h.Code(t.Context(), stranger(), id, fresh[3]))
 			if row := h.last(audit.RecoveryCodesMade); row.ActorID != id || row.Resource != id {
 				t.Errorf("the audit log says %+v", row)
@@ -260,7 +260,7 @@ func TestRecoveryCodes(t *testing.T) {
 			h := h.on(t)
 			plain, _ := h.enter(h.person("carla@example.com"))
 			_, err := h.NewRecoveryCodes(t.Context(), plain)
-			refused(t, err, fault.ResourceNotFound)
+			refused(t, err, api.CodeNotFound)
 		})
 	})
 }
@@ -300,7 +300,7 @@ func TestTurningTheSecondFactorOff(t *testing.T) {
 			if got, err := h.Password(t.Context(), stranger(), "two@example.com", goodPassword); err != nil || got.NeedsCode {
 				t.Errorf("signing in still asks for a code: %v", err)
 			}
-			refused(t, h.Code(t.Context(), stranger(), me.ID, codes[0]), fault.InvalidCredentials)
+			refused(t, h.Code(t.Context(), stranger(), me.ID, codes[0]), api.CodeInvalidCredentials)
 			if row := h.last(audit.TOTPDisabled); row.ActorID != me.ID || row.Resource != me.ID {
 				t.Errorf("the audit log says %+v", row)
 			}
@@ -346,11 +346,11 @@ func TestASignInEndsIfTheSignInMethodsChange(t *testing.T) {
 				must(t, err)
 				must(t, change(h, me, a))
 				_, err = h.SecondStep(t.Context(), stranger(), half, codes[1])
-				if refused(t, err, fault.InvalidCredentials); !errors.Is(err, identity.ErrCredentialsChanged) {
+				if refused(t, err, api.CodeInvalidCredentials); !errors.Is(err, identity.ErrCredentialsChanged) {
 					t.Errorf("the second step says %v", err)
 				}
 				_, err = h.identity.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: whole.AccountID, Method: whole.Method, SecondFactor: true, Version: whole.Version})
-				refused(t, err, fault.InvalidCredentials)
+				refused(t, err, api.CodeInvalidCredentials)
 			})
 		}
 	})

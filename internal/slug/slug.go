@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/web"
 )
@@ -23,7 +24,7 @@ func Check(v *fault.Violations, field string, slug *string) {
 
 // Taken returns the error for a slug that is already in use.
 func Taken(slug string) error {
-	return fault.New(fault.SlugTaken, "the slug %q is taken", slug)
+	return fault.New(api.CodeSlugTaken, "the slug %q is taken", slug)
 }
 
 // From derives a slug from a name, or returns the fallback if no character of the name

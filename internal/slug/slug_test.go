@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/slug"
 )
@@ -94,7 +95,7 @@ func TestCandidatesEndWithAnError(t *testing.T) {
 	tries := 0
 	err := slug.Candidates("acme", func(string) (bool, error) { tries++; return false, nil })
 	var f *fault.Fault
-	if !errors.As(err, &f) || f.Code != fault.SlugTaken || tries > 10_000 {
+	if !errors.As(err, &f) || f.Code != api.CodeSlugTaken || tries > 10_000 {
 		t.Errorf("after %d tries: %v", tries, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -220,7 +221,7 @@ func (v *Vault) Secret(ctx context.Context, id int64) (int64, []byte, error) {
 		key, err = v.key(id)
 	}
 	if errors.Is(err, ErrLost) {
-		err = fault.New(fault.IdempotencyConflict, "the answer to the first request with this idempotency key was sealed with a key that is lost")
+		err = fault.New(api.CodeIdempotencyConflict, "the answer to the first request with this idempotency key was sealed with a key that is lost")
 	}
 	if err != nil {
 		return 0, nil, err

@@ -56,7 +56,7 @@ func bindSample(body []byte) (sample, error) {
 func wrongFields(t testing.TB, err error) map[string]string {
 	t.Helper()
 	var f *fault.Fault
-	if !errors.As(err, &f) || f.Code != fault.Validation {
+	if !errors.As(err, &f) || f.Code != api.CodeValidation {
 		t.Fatalf("not a VALIDATION_ERROR: %#v", err)
 	}
 	details, ok := f.Details.(fault.ViolationDetails)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"bursar/api"
 	"bursar/internal/fault"
 )
 
@@ -100,9 +101,9 @@ type failure struct {
 }
 
 type problem struct {
-	Code    fault.Code `json:"code"`
-	Message string     `json:"message"`
-	Details any        `json:"details,omitzero"`
+	Code    api.Code `json:"code"`
+	Message string   `json:"message"`
+	Details any      `json:"details,omitzero"`
 }
 
 // appendFault appends the envelope of an error.

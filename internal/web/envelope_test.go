@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/fault"
 )
 
@@ -52,8 +53,8 @@ func TestErrorEnvelope(t *testing.T) {
 		"without details": {fault.Missing("entry"), `{"ok":false,"error":{"code":"RESOURCE_NOT_FOUND","message":"entry not found"}}`},
 		"with details":    {fault.Denied("ws.read", fault.Scope{WorkspaceID: "ws_1"}), `{"ok":false,"error":{"code":"FORBIDDEN","message":"permission ws.read is required","details":{"permission":"ws.read"}}}`},
 		"with violations": {fault.Invalid("limit", "is wrong").(*fault.Fault), `{"ok":false,"error":{"code":"VALIDATION_ERROR","message":"limit is wrong","details":{"fields":[{"field":"limit","constraint":"is wrong"}]}}}`},
-		"invalid UTF-8":   {fault.New(fault.Validation, "no %s", "\xff"), `{"ok":false,"error":{"code":"VALIDATION_ERROR","message":"no ` + "\ufffd" + `"}}`},
-		"what cannot be":  {&fault.Fault{Code: fault.Validation, Details: func() {}}, `{"ok":false,"error":{"code":"INTERNAL_ERROR","message":"the error could not be described"}}`},
+		"invalid UTF-8":   {fault.New(api.CodeValidation, "no %s", "\xff"), `{"ok":false,"error":{"code":"VALIDATION_ERROR","message":"no ` + "\ufffd" + `"}}`},
+		"what cannot be":  {&fault.Fault{Code: api.CodeValidation, Details: func() {}}, `{"ok":false,"error":{"code":"INTERNAL_ERROR","message":"the error could not be described"}}`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

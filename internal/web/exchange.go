@@ -61,12 +61,12 @@ func (x *Exchange) Fail(err error) {
 		x.SetHeader("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	switch f.Code {
-	case fault.Unauthorized:
+	case api.CodeUnauthorized:
 		x.SetHeader("Www-Authenticate", `Bearer realm="bursar"`)
-	case fault.InvalidCredentials:
+	case api.CodeInvalidCredentials:
 		x.SetHeader("Www-Authenticate", `Basic realm="bursar"`)
 	}
-	x.send(f.Code.Status(), appendFault(nil, f))
+	x.send(f.Code.Info().Status, appendFault(nil, f))
 }
 
 // Explain returns the fault in an error. Any other error is logged and becomes a fault
@@ -83,13 +83,13 @@ func (x *Exchange) Explain(err error) *fault.Fault {
 	}
 	switch {
 	case errors.Is(err, db.ErrUnknown):
-		return &fault.Fault{Code: fault.Unavailable, RetryAfter: retryStore, Details: api.OutcomeDetails{Outcome: "unknown"},
+		return &fault.Fault{Code: api.CodeUnavailable, RetryAfter: retryStore, Details: api.OutcomeDetails{Outcome: "unknown"},
 			Message: "the database went away, and whether this has happened is unknown; try again with the same idempotency key"}
 	case errors.Is(err, db.ErrAway):
-		return &fault.Fault{Code: fault.Unavailable, RetryAfter: retryStore,
+		return &fault.Fault{Code: api.CodeUnavailable, RetryAfter: retryStore,
 			Message: "the database cannot be reached; try again"}
 	}
-	return fault.New(fault.Internal, "an internal error occurred; give the request id %s when you report it", x.RequestID)
+	return fault.New(api.CodeInternal, "an internal error occurred; give the request id %s when you report it", x.RequestID)
 }
 
 // retryStore is when to retry after the database could not be reached. The request has already
@@ -101,7 +101,7 @@ func (x *Exchange) body() ([]byte, error) {
 	if x.R.Body == nil || x.R.ContentLength == 0 || x.R.Method == http.MethodGet || x.R.Method == http.MethodHead {
 		return nil, nil
 	}
-	tooLarge := fault.New(fault.BodyTooLarge, "the body is larger than %d bytes", maxBody)
+	tooLarge := fault.New(api.CodeBodyTooLarge, "the body is larger than %d bytes", maxBody)
 	if x.R.ContentLength > maxBody {
 		return nil, tooLarge
 	}
@@ -166,7 +166,7 @@ func (s *Endpoints) bindKey(x *Exchange, action audit.Action, key string, body [
 			}
 		}
 		if f, ok := out.(*fault.Fault); ok {
-			return f.Code.Status(), appendFault(nil, f), nil
+			return f.Code.Info().Status, appendFault(nil, f), nil
 		}
 		out, status := unwrap(out)
 		answer, err := appendAnswer(nil, out)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/budget"
 	"bursar/internal/db"
@@ -182,11 +183,11 @@ func (s *Endpoints) refuse(x *Exchange, action audit.Action, err error) {
 		return
 	}
 	f := x.Explain(err)
-	if f.Code == fault.Unavailable && (errors.Is(err, db.ErrUnknown) || errors.Is(err, db.ErrAway)) {
+	if f.Code == api.CodeUnavailable && (errors.Is(err, db.ErrUnknown) || errors.Is(err, db.ErrAway)) {
 		x.Fail(f) // the store cannot store an answer either, and the caller has waited long enough
 		return
 	}
-	if f.Code == fault.SecondPersonRequired {
+	if f.Code == api.CodeSecondPersonRequired {
 		x.Fail(f) // the fault is stored with the request for approval
 		return
 	}
@@ -230,7 +231,7 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 	action = cmp.Or(audit.Action(f.Action), action)
 	description := "Refused " + x.Route + ": " + f.Message
 	asked := cmp.Or(f.Scope.WorkspaceID, f.Scope.OrganizationID, cleanPathValue(x, "id"))
-	if f.Code == fault.Forbidden {
+	if f.Code == api.CodeForbidden {
 		asked = refusedResource(x, action, f)
 	}
 	// A text that is not an id may be any input of a user, including personal data. Only the
@@ -240,7 +241,7 @@ func (s *Endpoints) refusal(x *Exchange, action audit.Action, f *fault.Fault) (e
 		asked = ""
 	}
 	switch {
-	case f.Code == fault.Forbidden:
+	case f.Code == api.CodeForbidden:
 		event = audit.Event{
 			Action:         action,
 			Outcome:        audit.Denied,

@@ -138,7 +138,7 @@ func TestUnexpectedFailureIsLoggedAndNotShown(t *testing.T) {
 func TestStrangerIsTurnedAwayBeforeTheBodyIsLookedAt(t *testing.T) {
 	site := tinySite()
 	site.Authenticate = func(*Exchange) (audit.Actor, error) {
-		return audit.Actor{}, fault.New(fault.Unauthorized, "who are you")
+		return audit.Actor{}, fault.New(api.CodeUnauthorized, "who are you")
 	}
 	w := call(Change(site, audit.EntryCreated, echo), http.MethodPost, []byte("{"), true)
 	if w.Code != http.StatusUnauthorized || w.Header().Get("Www-Authenticate") == "" {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
@@ -56,7 +57,7 @@ func (u *Upload) Read(p []byte) (int, error) {
 	u.sum.Write(p[:n])
 	switch {
 	case u.read > u.most:
-		return 0, fault.New(fault.BodyTooLarge, "the file is larger than %d MiB", u.most>>20)
+		return 0, fault.New(api.CodeBodyTooLarge, "the file is larger than %d MiB", u.most>>20)
 	case err != nil && !errors.Is(err, io.EOF):
 		return n, fault.Invalid("body", "could not be read to its end")
 	}
@@ -115,7 +116,7 @@ func Receive[In, Out any](s *Endpoints, action audit.Action, most int64,
 			return
 		}
 		if x.R.ContentLength > most {
-			x.Fail(fault.New(fault.BodyTooLarge, "the file is larger than %d MiB", most>>20))
+			x.Fail(fault.New(api.CodeBodyTooLarge, "the file is larger than %d MiB", most>>20))
 			return
 		}
 		done, err := s.claimKey(x, action, nil)

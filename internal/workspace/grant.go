@@ -212,7 +212,7 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 	if a.Maker.KeyID != "" {
 		ended, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NOT NULL`, a.Maker.KeyID).Scan(new(string))
 		if err == nil && ended {
-			err = fault.New(fault.ApprovalChanged, "the API key that asked for this is revoked: reject it")
+			err = fault.New(api.CodeApprovalChanged, "the API key that asked for this is revoked: reject it")
 		}
 		if err != nil {
 			return nil, "", err
@@ -242,11 +242,11 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, str
 			return nil, "", err
 		}
 		if !g.coversAll(holders) {
-			return nil, "", fault.New(fault.ApprovalChanged, "others have got the role since this was asked for: reject it, then ask again")
+			return nil, "", fault.New(api.CodeApprovalChanged, "others have got the role since this was asked for: reject it, then ask again")
 		}
 	}
 	if _, lacks := held.Lacks(need); lacks || !exists || !shown {
-		return nil, "", fault.New(fault.ApprovalChanged, "the role has changed since, or whoever asked for this may no longer grant it: reject it, then ask again")
+		return nil, "", fault.New(api.CodeApprovalChanged, "the role has changed since, or whoever asked for this may no longer grant it: reject it, then ask again")
 	}
 	now := tx.Now()
 	agreed, err := access.AgreedPairs(tx.Q, a.WorkspaceID, now, a.Maker.ID, a.By.ID)

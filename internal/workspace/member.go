@@ -175,7 +175,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 		}
 		if now, err := access.HeldBy(tx.Q, in.ID, member.AccountID); err != nil || now != promised {
 			if err == nil {
-				err = fault.New(fault.RolesChanged, "the roles of this member have just changed; check them and try again")
+				err = fault.New(api.CodeRolesChanged, "the roles of this member have just changed; check them and try again")
 			}
 			return again, audit.Event{}, err
 		}
@@ -378,7 +378,7 @@ func mayGive(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission
 func notLastAdmin(q db.Q, workspaceID, accountID string) error {
 	last, err := access.IsLastAdmin(q, workspaceID, accountID)
 	if err == nil && last {
-		err = fault.New(fault.LastAdmin, "the last admin of a workspace can neither leave nor lose the role")
+		err = fault.New(api.CodeLastAdmin, "the last admin of a workspace can neither leave nor lose the role")
 	}
 	return err
 }

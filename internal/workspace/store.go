@@ -205,7 +205,7 @@ func roomForRole(q db.Q, workspaceID string) error {
 	var n int
 	_, err := q.Row(`SELECT count(*) FROM workspace_role WHERE workspace_id = $1`, workspaceID).Scan(&n)
 	if err == nil && n >= maxRoles {
-		err = fault.New(fault.TooMany, "a workspace can define at most %d roles", maxRoles)
+		err = fault.New(api.CodeTooMany, "a workspace can define at most %d roles", maxRoles)
 	}
 	return err
 }
@@ -224,14 +224,14 @@ func holdersOf(q db.Q, workspaceID, role string) ([]holder, error) {
 func roleUnused(q db.Q, workspaceID, role string) error {
 	held, err := roleHeld(q, workspaceID, role)
 	if err == nil && held {
-		err = fault.New(fault.RoleInUse, "the role %s is in use: remove it from its members first", role)
+		err = fault.New(api.CodeRoleInUse, "the role %s is in use: remove it from its members first", role)
 	}
 	if err != nil {
 		return err
 	}
 	named, err := namedByRule(q, workspaceID, role)
 	if err == nil && named {
-		err = fault.New(fault.RoleInUse, "an approval rule names the role %s: remove the rule first", role)
+		err = fault.New(api.CodeRoleInUse, "an approval rule names the role %s: remove the rule first", role)
 	}
 	return err
 }

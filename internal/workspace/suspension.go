@@ -74,7 +74,7 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 			return api.SuspendedAccess{}, audit.Event{}, err
 		}
 		if row.AccountID == by.ID {
-			f := fault.New(fault.Forbidden, "this is your own access: another admin decides")
+			f := fault.New(api.CodeForbidden, "this is your own access: another admin decides")
 			f.Scope.WorkspaceID = in.ID
 			return api.SuspendedAccess{}, audit.Event{}, f
 		}
@@ -136,7 +136,7 @@ func (s *Service) checkGrants(tx *db.Tx, by db.Caller, row access.Suspension) er
 		}
 		_, needed, until, err := s.secondPersonFor(tx, by, row.WorkspaceID, key, role.Permissions)
 		if err == nil && needed {
-			err = fault.New(fault.Forbidden, "the role %s takes a second person: remove this access, then add the person again", key)
+			err = fault.New(api.CodeForbidden, "the role %s takes a second person: remove this access, then add the person again", key)
 		}
 		if err == nil && until != 0 {
 			err = s.approvals.AnnounceGrant(tx, row.WorkspaceID, by.Name, grant{RoleName: role.Name, Email: name}.of(), until)

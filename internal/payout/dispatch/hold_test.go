@@ -3,8 +3,8 @@ package dispatch_test
 import (
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 )
@@ -33,7 +33,7 @@ func TestAnApprovalReleasesAllOfABatchThatIsHeld(t *testing.T) {
 		if n := o.count(`SELECT count(*) FROM approval WHERE kind = 'payout_recheck' AND state = 'pending'`); n != 1 {
 			t.Errorf("%d approvals wait", n)
 		}
-		if err := o.approveIt("usr_b", waits[0]); codeOf(err) != fault.ApprovalDecided {
+		if err := o.approveIt("usr_b", waits[0]); codeOf(err) != api.CodeApprovalDecided {
 			t.Errorf("the earlier approval: %v", err)
 		}
 		if err := o.approveIt("usr_b", waits[1]); err != nil {

@@ -141,16 +141,16 @@ func (m *model) justified(rt *rapid.T, err error, account int, cents int64) {
 	a, down := m.now(account), m.count(`SELECT count(*) FROM simulated_service WHERE status = 'down'`) > 0
 	switch code := codeOf(err); {
 	case code == "",
-		code == fault.AccountFrozen && a.Status == api.AccountFrozen,
-		code == fault.InsufficientFunds && a.Available < cents,
-		(code == fault.RailUnavailable || code == fault.BankUnavailable) && down:
+		code == api.CodeAccountFrozen && a.Status == api.AccountFrozen,
+		code == api.CodeInsufficientFunds && a.Available < cents,
+		(code == api.CodeRailUnavailable || code == api.CodeBankUnavailable) && down:
 	default:
 		rt.Fatalf("%d of account %d, which is %s with %d, ends with %v", cents, account, a.Status, a.Available, err)
 	}
 }
 
 // codeOf is the code of a fault, "" of no error, and the text of another error.
-func codeOf(err error) fault.Code {
+func codeOf(err error) api.Code {
 	var f *fault.Fault
 	switch {
 	case err == nil:
@@ -158,7 +158,7 @@ func codeOf(err error) fault.Code {
 	case errors.As(err, &f):
 		return f.Code
 	}
-	return fault.Code(err.Error())
+	return api.Code(err.Error())
 }
 
 // payTogether asks for a batch. Either all of it is made, or with a batch that is not atomic exactly
@@ -176,7 +176,7 @@ func (m *model) payTogether(rt *rapid.T) {
 		}
 	}
 	switch {
-	case err != nil && (!atomic || codeOf(err) != fault.Validation):
+	case err != nil && (!atomic || codeOf(err) != api.CodeValidation):
 		rt.Fatalf("a batch of %v ends with %v", amounts, err)
 	case err == nil && atomic && created != len(amounts):
 		rt.Fatalf("%d of %v were made", created, amounts)
@@ -208,7 +208,7 @@ func (m *model) approve(rt *rapid.T) {
 	switch code := codeOf(err); {
 	case refused == "":
 		m.justified(rt, err, slices.IndexFunc(m.accounts, func(a ledger.Account) bool { return a.ID == p.AccountID }), total)
-	case code != fault.Forbidden && code != fault.PayoutState && code != fault.ApprovalDecided:
+	case code != api.CodeForbidden && code != api.CodePayoutState && code != api.CodeApprovalDecided:
 		rt.Fatalf("%s approves %s, which %s: %v", who, id, refused, err)
 	}
 }
@@ -218,7 +218,7 @@ func (m *model) reject(rt *rapid.T) {
 	p := m.payout(id)
 	rejected := m.lines(`SELECT id, '' FROM payout WHERE approval_id = $1 AND status = 'initiated'`, p.ApprovalID)
 	err := m.office.reject(m.person(rt), id)
-	if code := codeOf(err); (p.Status == payout.Initiated) != (err == nil) || err != nil && code != fault.PayoutState {
+	if code := codeOf(err); (p.Status == payout.Initiated) != (err == nil) || err != nil && code != api.CodePayoutState {
 		rt.Fatalf("to reject %s, which is %s, ends with %v", id, p.Status, err)
 	}
 	for _, line := range rejected {
@@ -236,7 +236,7 @@ func (m *model) transfer(rt *rapid.T) {
 	}
 	before := [2]int64{m.now(from).Available, m.now(to).Available}
 	err := m.office.transfer(m.person(rt), from, to, n)
-	if (from > to) != (codeOf(err) == fault.AccountGuarded) {
+	if (from > to) != (codeOf(err) == api.CodeAccountGuarded) {
 		rt.Fatalf("from account %d to %d: %v", from, to, err)
 	}
 	if from < to {
@@ -337,7 +337,7 @@ func (m *model) cancel(rt *rapid.T) {
 	id := m.id(rt)
 	status := m.payout(id).Status
 	_, err := m.payouts.Cancel(context.Background(), m.caller(m.person(rt)), payout.CancelInput{ID: id})
-	if may := status == payout.Initiated || status == payout.Pending; may != (err == nil) || err != nil && codeOf(err) != fault.PayoutState {
+	if may := status == payout.Initiated || status == payout.Pending; may != (err == nil) || err != nil && codeOf(err) != api.CodePayoutState {
 		rt.Fatalf("to cancel %s, which is %s, ends with %v", id, status, err)
 	}
 }
@@ -348,7 +348,7 @@ func (m *model) retry(rt *rapid.T) {
 	_, err := m.payouts.Retry(context.Background(), m.caller(m.person(rt)), payout.Input{ID: id})
 	if p.Status == payout.Failed && p.Attention != payout.Contradicted {
 		m.justified(rt, err, slices.IndexFunc(m.accounts, func(a ledger.Account) bool { return a.ID == p.AccountID }), p.Amount)
-	} else if codeOf(err) != fault.PayoutState {
+	} else if codeOf(err) != api.CodePayoutState {
 		rt.Fatalf("to retry %s, which is %s, ends with %v", id, p.Status, err)
 	}
 }

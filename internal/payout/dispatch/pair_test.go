@@ -75,7 +75,7 @@ func TestWhoCreatesPayoutsRequestsWhatTheOnlyApproverApproves(t *testing.T) {
 					t.Helper()
 					err := c.ask(o, who, id)
 					var f *fault.Fault
-					if !errors.As(err, &f) || f.Code != fault.SecondPersonRequired {
+					if !errors.As(err, &f) || f.Code != api.CodeSecondPersonRequired {
 						t.Fatalf("%s asks: %v", who, err)
 					}
 					return f.Details.(api.SecondPersonDetails).ApprovalID
@@ -85,7 +85,7 @@ func TestWhoCreatesPayoutsRequestsWhatTheOnlyApproverApproves(t *testing.T) {
 					t.Errorf("the same request names %s, want %s", again, first)
 				}
 				second := waits("usr_b")
-				if err := o.approveIt("usr_a", first); codeOf(err) != fault.ApprovalDecided {
+				if err := o.approveIt("usr_a", first); codeOf(err) != api.CodeApprovalDecided {
 					t.Errorf("approve the request of usr_a: %v", err)
 				}
 				if c.done(o, id) {
@@ -117,7 +117,7 @@ func TestWhoOnlyCreatesPayoutsDoesNothingAlone(t *testing.T) {
 		}
 		refused := func(what string, err error) {
 			t.Helper()
-			if codeOf(err) != fault.Forbidden {
+			if codeOf(err) != api.CodeForbidden {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

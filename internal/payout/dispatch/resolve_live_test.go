@@ -35,7 +35,7 @@ func (o *office) asked(who, id, as string) string {
 	o.t.Helper()
 	_, err := o.resolve(who, id, as)
 	var f *fault.Fault
-	if !errors.As(err, &f) || f.Code != fault.SecondPersonRequired {
+	if !errors.As(err, &f) || f.Code != api.CodeSecondPersonRequired {
 		o.t.Fatal("resolved: ", err)
 	}
 	return f.Details.(api.SecondPersonDetails).ApprovalID
@@ -59,7 +59,7 @@ func TestALivePayoutIsResolvedByTwo(t *testing.T) {
 		if err != nil || shown.ResolveApprovalID != waits {
 			t.Errorf("the payout waits for %q, want %q: %v", shown.ResolveApprovalID, waits, err)
 		}
-		if err := o.approveIt("usr_a", waits); codeOf(err) != fault.Forbidden {
+		if err := o.approveIt("usr_a", waits); codeOf(err) != api.CodeForbidden {
 			t.Errorf("approved by who asked: %v", err)
 		}
 		other := o.asked("usr_b", id, "not_paid") // takes its place
@@ -70,7 +70,7 @@ func TestALivePayoutIsResolvedByTwo(t *testing.T) {
 		}
 		o.approvalIs(other, "approved")
 		l.is(id, "failed PROCESSING_FAILED")
-		if err := o.approveIt("usr_c", other); codeOf(err) != fault.ApprovalDecided {
+		if err := o.approveIt("usr_c", other); codeOf(err) != api.CodeApprovalDecided {
 			t.Errorf("approved twice: %v", err)
 		}
 		equal(t, "the audit log", l.told(id), []string{"sent", "needs_attention", "resolve_requested", "resolve_requested", "resolved"})
@@ -83,14 +83,14 @@ func TestAResolutionThatIsOvertakenIsNotApproved(t *testing.T) {
 	for name, c := range map[string]struct {
 		meanwhile func(l *live, o *office, id string)
 		state     string
-		want      fault.Code
+		want      api.Code
 	}{
 		"the bank decides": {func(l *live, _ *office, id string) {
 			l.answers(id, rail.Outcome{State: rail.Completed})
-		}, "void", fault.ApprovalDecided},
+		}, "void", api.CodeApprovalDecided},
 		"the bank contradicts itself": {func(l *live, _ *office, id string) {
 			l.answers(id, rail.Outcome{State: rail.NotReceived, Submission: 1})
-		}, "void", fault.ApprovalDecided},
+		}, "void", api.CodeApprovalDecided},
 		"the bank debits it": {func(l *live, _ *office, id string) {
 			l.answers(id, rail.Outcome{State: rail.NotReceived, Submission: 1})
 			debit := settled(id)
@@ -98,12 +98,12 @@ func TestAResolutionThatIsOvertakenIsNotApproved(t *testing.T) {
 			if err := l.Take(context.Background(), l.files, debit); err != nil {
 				l.t.Fatal(err)
 			}
-		}, "void", fault.ApprovalDecided},
+		}, "void", api.CodeApprovalDecided},
 		"it is changed past the program": {func(l *live, _ *office, id string) {
 			l.write(func(tx *db.Tx) error {
 				return tx.Exec(`UPDATE payout_attempt SET submission = 7 WHERE payout_id = $1`, id)
 			})
-		}, "pending", fault.ApprovalChanged},
+		}, "pending", api.CodeApprovalChanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
@@ -307,7 +307,7 @@ func TestTheApprovalOfAResolutionIsNotMovedToAnotherPayout(t *testing.T) {
 		o.turn()
 		waits := o.asked("usr_a", ids[0], "not_paid")
 		o.exec(`UPDATE approval SET subject_id = $2 WHERE id = $1`, waits, ids[1])
-		if err := o.approveIt("usr_b", waits); codeOf(err) != fault.ApprovalChanged {
+		if err := o.approveIt("usr_b", waits); codeOf(err) != api.CodeApprovalChanged {
 			t.Errorf("approve: %v", err)
 		}
 		for _, id := range ids {

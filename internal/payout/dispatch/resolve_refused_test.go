@@ -10,7 +10,6 @@ import (
 	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 )
@@ -19,7 +18,7 @@ func TestAResolutionThatWouldBeWrongIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)
 		o := openOffice(b)
-		refused := func(what, id, as string, want fault.Code) {
+		refused := func(what, id, as string, want api.Code) {
 			t.Helper()
 			before := b.payout(id)
 			if _, err := o.resolve("usr_a", id, as); codeOf(err) != want {
@@ -32,16 +31,16 @@ func TestAResolutionThatWouldBeWrongIsRefused(t *testing.T) {
 		}
 		plain := b.pay(number("9011"))[0]
 		b.turn()
-		refused("nothing is unclear", plain, "paid", fault.PayoutState)
+		refused("nothing is unclear", plain, "paid", api.CodePayoutState)
 		b.hear("statement", decided(plain, rail.Completed, ""), settled(plain))
 		b.answers(plain, rail.Outcome{State: rail.Rejected, Code: "AC04"})
 		b.is(plain, "completed contradicted")
-		refused("the statement shows it", plain, "not_paid", fault.PayoutState)
+		refused("the statement shows it", plain, "not_paid", api.CodePayoutState)
 
 		b.line.receive = nil
 		failed := stuck["failed INVALID_ACCOUNT AC01 contradicted"](b)
 		o.leave(amount - 1)
-		refused("the account is short", failed, "paid", fault.InsufficientFunds)
+		refused("the account is short", failed, "paid", api.CodeInsufficientFunds)
 
 		draft, err := o.create("usr_a", 1, o.terms("0001", 100))
 		if err != nil || draft.Status != payout.Initiated {
@@ -50,7 +49,7 @@ func TestAResolutionThatWouldBeWrongIsRefused(t *testing.T) {
 		b.write(func(tx *db.Tx) error {
 			return tx.Exec(`UPDATE payout SET attention = 'contradicted' WHERE id = $1`, draft.ID)
 		})
-		refused("it could be paid once more", draft.ID, "paid", fault.PayoutState)
+		refused("it could be paid once more", draft.ID, "paid", api.CodePayoutState)
 		o.resolved(draft.ID, "not_paid")
 		b.is(draft.ID, "initiated")
 		if err := o.approve("usr_b", draft.ID); err != nil {
@@ -128,12 +127,12 @@ func TestAResolutionRacesWithAnotherAndWithTheBank(t *testing.T) {
 			})
 			both.Wait()
 			switch one, other := codeOf(errs[0]), codeOf(errs[1]); {
-			case i%2 == 0 && (one == "" && other == fault.PayoutState) != (one != fault.PayoutState || other != ""):
+			case i%2 == 0 && (one == "" && other == api.CodePayoutState) != (one != api.CodePayoutState || other != ""):
 				t.Errorf("resolved twice: %v, %v", errs[0], errs[1])
 			case i%2 == 1:
 				b.is(id, "completed")
 				settled := b.count(`SELECT count(*) FROM ledger_transaction WHERE reference = $1 AND kind = 'settle'`, id)
-				if other != "" || one != "" && one != fault.PayoutState || settled != 1 {
+				if other != "" || one != "" && one != api.CodePayoutState || settled != 1 {
 					t.Errorf("beside the bank: %v, %v", errs[0], errs[1])
 				}
 			}
@@ -159,7 +158,7 @@ func TestAPaymentThatMayStillBeSentIsNotResolvedAsNotPaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.is(id, "processing contradicted")
-		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != fault.PayoutState {
+		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != api.CodePayoutState {
 			t.Errorf("resolved while it may still be sent: %v", err)
 		}
 		o.clock.advance(time.Minute)

@@ -11,7 +11,6 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
@@ -199,7 +198,7 @@ func TestAPayoutThatNeedsAttentionIsResolved(t *testing.T) {
 				}
 				b.settle(time.Hour)
 				b.is(id, c.after)
-				if _, err := o.resolve("usr_b", id, c.as); codeOf(err) != fault.PayoutState {
+				if _, err := o.resolve("usr_b", id, c.as); codeOf(err) != api.CodePayoutState {
 					t.Errorf("resolved again: %v", err)
 				}
 			})
@@ -246,7 +245,7 @@ func TestLaterReportsAreJudgedByTheResolution(t *testing.T) {
 				b.booked()
 				if c.as == "not_paid" {
 					contradicted := strings.HasSuffix(c.after, "contradicted")
-					if err := o.retry("usr_a", id); (codeOf(err) == fault.PayoutState) != contradicted {
+					if err := o.retry("usr_a", id); (codeOf(err) == api.CodePayoutState) != contradicted {
 						t.Errorf("retried: %v", err)
 					}
 				}

@@ -19,7 +19,7 @@ func (w *world) attend(id string) {
 		if as := w.compare(id); as != "" {
 			_, err := w.resolve("usr_a", id, as)
 			var f *fault.Fault
-			if errors.As(err, &f) && f.Code == fault.SecondPersonRequired { // a recovered one has no code of its terms
+			if errors.As(err, &f) && f.Code == api.CodeSecondPersonRequired { // a recovered one has no code of its terms
 				err = w.approveIt("usr_b", f.Details.(api.SecondPersonDetails).ApprovalID)
 			}
 			w.does("resolves "+id+" as "+as, err)

@@ -11,7 +11,6 @@ import (
 	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
 	"bursar/internal/payout/dispatch"
@@ -322,7 +321,7 @@ func TestACompletedPayoutThatWasChangedInTheStoreIsNotReopened(t *testing.T) {
 		id := stuck["completed contradicted"](o.bank)
 		had := o.now(1).Available
 		o.exec(`UPDATE payout SET account_id = $2 WHERE id = $1`, id, o.accounts[1].ID)
-		if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); codeOf(err) != fault.PayoutState || o.now(1).Available != had {
+		if err := o.approveIt("usr_b", o.asked("usr_a", id, "not_paid")); codeOf(err) != api.CodePayoutState || o.now(1).Available != had {
 			t.Errorf("resolved: %v; the account of the row has %d, want %d", err, o.now(1).Available, had)
 		}
 	})
@@ -371,7 +370,7 @@ func TestAPayoutThatItsRailHasIsNotEndedByARow(t *testing.T) {
 		o.is(id, "processing")
 		before := o.balances(o.account)
 		o.exec(`UPDATE payout SET status = 'pending' WHERE id = $1`, id)
-		if _, err := o.payouts.Cancel(t.Context(), o.caller("usr_a"), payout.CancelInput{ID: id}); codeOf(err) != fault.PayoutState {
+		if _, err := o.payouts.Cancel(t.Context(), o.caller("usr_a"), payout.CancelInput{ID: id}); codeOf(err) != api.CodePayoutState {
 			t.Errorf("cancel: %v", err)
 		}
 		o.exec(`UPDATE ledger_account SET status = 'frozen' WHERE id = $1`, o.account.ID)
@@ -382,7 +381,7 @@ func TestAPayoutThatItsRailHasIsNotEndedByARow(t *testing.T) {
 		}
 		o.exec(`UPDATE ledger_account SET status = 'active' WHERE id = $1`, o.account.ID)
 		o.exec(`UPDATE payout SET status = 'failed', attention = '' WHERE id = $1`, id)
-		if err := o.retry("usr_a", id); codeOf(err) != fault.PayoutState {
+		if err := o.retry("usr_a", id); codeOf(err) != api.CodePayoutState {
 			t.Errorf("retry: %v", err)
 		}
 		o.turn()
@@ -401,7 +400,7 @@ func TestALivePayoutIsNotResolvedByOneBecauseOfItsRow(t *testing.T) {
 		o := openLiveOffice(t, store)
 		id := o.overdue()
 		o.exec(`UPDATE payout SET mode = 'sandbox' WHERE id = $1`, id)
-		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != fault.SecondPersonRequired {
+		if _, err := o.resolve("usr_a", id, "not_paid"); codeOf(err) != api.CodeSecondPersonRequired {
 			t.Errorf("resolved by one: %v", err)
 		}
 		o.is(id, "processing outcome_unknown")

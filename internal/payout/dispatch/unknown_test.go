@@ -91,7 +91,7 @@ func (o *liveOffice) pay(account ledger.Account, externalID string, cents int64)
 }
 
 // refuses checks that a request is refused with a code.
-func (o *liveOffice) refuses(code fault.Code, err error) {
+func (o *liveOffice) refuses(code api.Code, err error) {
 	o.t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code != code {
@@ -156,7 +156,7 @@ func TestAPayoutThatARestoredStoreDoesNotKnowIsNotPaidAgain(t *testing.T) {
 		r.turn()
 		equal(t, "unknown", r.unknown(), []string{id + " " + o.account.ID, other + " " + o.account.ID})
 		_, err := r.ask(o.account, "salary-1", amount)
-		r.refuses(fault.RailUnavailable, err)
+		r.refuses(api.CodeRailUnavailable, err)
 		for _, force := range []bool{false, true} {
 			if err := r.resume(force); !errors.Is(err, payout.ErrNotAcknowledged) {
 				t.Errorf("resumed before the payouts were acknowledged, forced %t: %v", force, err)
@@ -183,9 +183,9 @@ func TestAPayoutThatARestoredStoreDoesNotKnowIsNotPaidAgain(t *testing.T) {
 			t.Errorf("the same request is answered %+v, %v", again, err)
 		}
 		_, err = r.ask(o.account, "salary-1", amount+1)
-		r.refuses(fault.IdempotencyConflict, err)
+		r.refuses(api.CodeIdempotencyConflict, err)
 		_, err = r.ask(r.newAccountIn(api.ModeLive, 1_000_000), "salary-1", amount)
-		r.refuses(fault.IdempotencyConflict, err)
+		r.refuses(api.CodeIdempotencyConflict, err)
 		if made, err := r.ask(o.account, "salary-3", amount); err != nil || made.Existing {
 			t.Errorf("another request is answered %+v, %v", made, err)
 		} else {
@@ -270,7 +270,7 @@ func TestARecoveredPayoutThatIsRejectedIsNotRetried(t *testing.T) {
 		r.is(id, "failed INVALID_ACCOUNT AC01")
 		r.booksAre(o.account, "100000000 0", 0)
 		_, err := r.payouts.Retry(t.Context(), r.caller("usr_a"), payout.Input{ID: id})
-		r.refuses(fault.PayoutState, err)
+		r.refuses(api.CodePayoutState, err)
 		r.turn()
 		r.hasSent(id)
 	})
@@ -294,7 +294,7 @@ func TestADraftWithTheExternalIDOfARecoveredPayoutIsNotPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = r.payouts.Publish(t.Context(), r.caller("usr_a"), payout.Input{ID: draft.Value.ID})
-		r.refuses(fault.IdempotencyConflict, err)
+		r.refuses(api.CodeIdempotencyConflict, err)
 		r.turn()
 		r.hasSent(id)
 	})

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/fault"
 	"bursar/internal/rail"
 	"bursar/internal/rail/iso20022"
@@ -392,11 +393,11 @@ func TestWhatCannotBeWrittenIsRefusedAlone(t *testing.T) {
 	p := payment("PO1", 100)
 	p.To.AccountName = ""
 	var f *fault.Fault
-	if err := b.rail.Check(p); !errors.As(err, &f) || f.Code != fault.Validation {
+	if err := b.rail.Check(p); !errors.As(err, &f) || f.Code != api.CodeValidation {
 		t.Errorf("without a name: %v", err)
 	}
 	p.To.AccountName, p.To.AccountNumber = "Ada", "1239001" // no form of BPI, and no sandbox
-	if err := b.rail.Check(p); !errors.As(err, &f) || f.Code != fault.InvalidAccount {
+	if err := b.rail.Check(p); !errors.As(err, &f) || f.Code != api.CodeInvalidAccount {
 		t.Errorf("of another form: %v", err)
 	}
 }

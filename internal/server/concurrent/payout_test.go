@@ -13,7 +13,6 @@ import (
 	"bursar/api"
 	"bursar/internal/config"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/fault"
 	"bursar/internal/server/servertest"
 )
 
@@ -36,7 +35,7 @@ func TestOfPayoutsAtTheSameMomentOnlyThoseAreRefusedThatDoNotFit(t *testing.T) {
 				switch {
 				case answer.Status == http.StatusCreated:
 					paid.Add(1)
-				case answer.Code() == string(fault.InsufficientFunds):
+				case answer.Code() == string(api.CodeInsufficientFunds):
 					short.Add(1)
 				default:
 					t.Errorf("payout %d: %d %s", i, answer.Status, answer.Body)
