@@ -379,6 +379,31 @@ func TestAMergeThatChangesAPayeeWaitsForTheSecondPerson(t *testing.T) {
 	})
 }
 
+// A merge that waits ends with its target. Without one of its sources it cannot be approved.
+func TestAMergeIsNotApprovedWithoutItsEntries(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, second, tiny := payee(t, n, body{"name": "Tiny"})
+		power := newEntry(x, body{"name": "Acme Power", "external_id": "PWR"})
+		merge := func() string {
+			return x.Owner.Post("/v1/directory/"+tiny+"/merge", body{"sources": []string{power}, "fields": body{"name": power}}).OK().Text("approval_id")
+		}
+		id := merge()
+		x.Owner.Delete("/v1/directory/" + power).OK()
+		second.Approve(id).Fails(422, "APPROVAL_CHANGED")
+		if now := shown(x.Owner, tiny); now.Label != "Tiny" || now.PendingChange == nil {
+			t.Errorf("the entry is %+v", now)
+		}
+		x.Owner.Post("/v1/directory/"+power+"/restore", nil).Fails(422, "EXTERNAL_ID_TAKEN") // which the merge holds for its target
+		x.Owner.Post("/v1/approvals/"+id+"/withdraw", nil).OK()
+		x.Owner.Post("/v1/directory/"+power+"/restore", nil).OK()
+		id = merge()
+		x.Owner.Delete("/v1/directory/" + tiny).OK()
+		if state := x.Owner.Get("/v1/approvals/" + id).OK().Text("state"); state != "void" {
+			t.Errorf("the approval is %s", state)
+		}
+	})
+}
+
 // An external id that a source would get back belongs to another entry by the time of the approval.
 func TestTheUndoOfAMergeIsNotApprovedOnceAnotherEntryHasTheExternalID(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
