@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"bursar/internal/audit"
@@ -92,8 +93,12 @@ func (x *Tenant) pending(number, attention string) string {
 			if err == nil {
 				_, err = ledger.Reserve(tx, a, []ledger.Want{{Reference: id, Amount: amount}})
 			}
+			var rules []string // which would hold it, because it was not approved as they demand
 			if err == nil {
-				err = tx.Exec(`UPDATE payout SET status = 'pending', approval_id = NULL, send_at = $2 WHERE id = $1`, id, tx.Now())
+				rules, err = db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT id FROM payout_rule WHERE workspace_id = $1 ORDER BY id`, x.WorkspaceID)
+			}
+			if err == nil {
+				err = tx.Exec(`UPDATE payout SET status = 'pending', approval_id = NULL, overrides = $3, send_at = $2 WHERE id = $1`, id, tx.Now(), strings.Join(rules, " "))
 			}
 			if err == nil {
 				err = payout.Authenticate(tx, x.Node.Vault, id)
