@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"bursar/api"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
@@ -116,8 +117,13 @@ func (p payees) attempts(t *testing.T, x *servertest.Tenant, route string) (all 
 // No route of the directory lets one person change who is paid for a name, an external id or an entry, whatever kind of entry there is and
 // whoever they are. A route that stops paying somebody is no such route. What is paid is compared after each request.
 func TestNoRouteChangesWhoIsPaidByOnePerson(t *testing.T) {
-	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		for _, role := range []string{"member", "directory_manager", "writer"} {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, roles := servertest.Start(t, store), []string{"member", "directory_manager", "writer"}
+		if store.Engine == "postgres" { // the engines differ in their SQL, which does not depend on the role
+			roles = roles[1:2]
+		}
+		for _, role := range roles {
 			for _, o := range operations() {
 				if !strings.Contains(o.route, "/v1/directory") || o.method() == "GET" {
 					continue

@@ -89,11 +89,14 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	w.must(err)
 	second.Approve(owner.Delete("/v2/limits/" + id).OK().Text("approval_id")).OK()
 	w.begin("rules that one person alone has made")
-	suspended, alone := rule(body{"approvals": 2}).Text("id"), w.node.Tenant(w.t)
+	suspended, lax, alone := rule(body{"approvals": 2}).Text("id"), rule(body{"approvals": 2}).Text("id"), w.node.Tenant(w.t)
 	own := alone.Owner.Post("/v2/approval-rules", body{"workspace_id": alone.WorkspaceID, "approvals": 0}).OK().Text("id")
 	alone.Owner.Post("/v2/approval-rules", body{"workspace_id": alone.WorkspaceID, "approvals": 1}).Invalid("approvals")
 	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (ledger.Account, audit.Event, error) {
-		for _, one := range []string{suspended, own} {
+		if err := tx.Exec(`UPDATE payout_rule SET approvals = 0 WHERE id = $1`, lax); err != nil {
+			return ledger.Account{}, audit.Event{}, err
+		}
+		for _, one := range []string{suspended, lax, own} {
 			if err := tx.Exec(`UPDATE payout_rule SET alone = TRUE, active_at = 1 WHERE id = $1`, one); err != nil {
 				return ledger.Account{}, audit.Event{}, err
 			}
@@ -108,6 +111,13 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	w.must(err)
 	alone.Owner.Post("/v2/approval-rules/"+own+"/confirm", nil).OK()
 	second.Approve(owner.Post("/v2/approval-rules/"+suspended+"/confirm", nil).OK().Text("approval_id")).OK()
+	owner.Delete("/v2/approval-rules/" + lax).OK()
+	w.begin("a client's new secret while there is no second person")
+	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE receiving_policy SET payouts_seen_at = $2 WHERE workspace_id = $1`, alone.WorkspaceID, tx.Now())
+	})
+	w.must(err)
+	alone.Owner.Post(alone.Path("/clients/"+aClient(alone, nil).args[1]+"/rotate"), nil).OK()
 	w.begin("credentials of a mode")
 	by := db.Caller{}
 	by.ID, by.Scope = owner.UserID, audit.Scope{Mode: audit.SandboxMode, Administer: true}
