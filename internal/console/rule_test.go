@@ -50,6 +50,26 @@ func TestRulesAreAddedAndRemovedInPlainWords(t *testing.T) {
 	page.WaitText("its removal waits for a second person's approval")
 }
 
+func TestTheModeOfANewRuleIsThatOfTheAccounts(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	visitor := browse(t, n, adminEmail)
+	chosen := func(what, want string) {
+		t.Helper()
+		for _, form := range []string{"/rules/new", "/limits/new"} {
+			got := visitor.get(room(n, form))
+			_, mode, _ := strings.Cut(got.body, `<select id="mode"`)
+			mode, _, _ = strings.Cut(mode, "</select>")
+			if is := strings.Contains(mode, `value="`+want+`" selected`) || want == "both" && strings.Contains(mode, want) && !strings.Contains(mode, "selected"); !is {
+				t.Errorf("with %s, %s answers %d and offers %s", what, form, got.status, mode)
+			}
+		}
+	}
+	chosen("an account of the sandbox", "sandbox")
+	n.FirstTenant(t).LiveAccount()
+	chosen("accounts of both modes", "both")
+}
+
 func TestWhatGuardsPayoutsLessWaitsForAnotherPerson(t *testing.T) {
 	t.Parallel()
 	n := start(t)
