@@ -1,11 +1,13 @@
 package identity_test
 
 import (
+	"encoding/base64"
 	"testing"
 
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
+	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 )
 
@@ -18,6 +20,21 @@ func (p *place) meanwhile(sql string, args []any, send func() error) error {
 		}
 		return tx.Exec(sql, args...)
 	}, send)
+}
+
+// The secret of a machine client may be replaced a moment after it was checked. No one would end a session that began with it then.
+func TestASecretThatIsReplacedMeanwhileBeginsNoSession(t *testing.T) {
+	each(t, func(t *testing.T, n *node) {
+		p := n.place()
+		client := p.client("Payroll", "viewer")
+		login := func() error {
+			header := "Basic " + base64.StdEncoding.EncodeToString([]byte(client.ID+":"+client.Secret))
+			_, err := n.Exchange(t.Context(), db.Caller{}, identity.ExchangeInput{Authorization: header})
+			return err
+		}
+		must(t, login())
+		refused(t, p.meanwhile(`UPDATE account SET secret_hash = 'another' WHERE id = $1`, []any{client.ID}, login), api.CodeUnauthorized)
+	})
 }
 
 func TestNoSecretIsMadeByWhoLosesAccessMeanwhile(t *testing.T) {

@@ -98,7 +98,7 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 // an account reset does not revoke.
 func RequireSession(tx *db.Tx, by db.Caller) error {
 	if by.SessionID == "" {
-		return nil // an operator
+		return nil // an operator, or a machine client that sends its secret with each request
 	}
 	// The lock keeps the session from ending on another node before the transaction does.
 	if _, err := tx.Row(tx.ForShare(`SELECT id FROM session WHERE id = $1`), by.SessionID).Scan(new(string)); err != nil {
@@ -167,7 +167,8 @@ type login struct {
 	why     string // reason for the audit row
 	agent   string
 	noted   bool     // the last use of the key was stored
-	until   int64    // for a client: when the key ends that its secret depends on; 0 for never
+	secret  string   // for a client: the hash of its secret
+	until   int64    // and when the key ends that the secret depends on; 0 for never
 	from    []string // and the networks of that key
 }
 
@@ -264,7 +265,7 @@ func (s *Service) clientLogin(ctx context.Context, by db.Caller, encoded string)
 		refused.why = "address is not allowed for the API key that the client secret was made with"
 	default:
 		client.actor.KeyID = client.keyID
-		return login{actor: client.actor, until: client.keyEnd, from: client.allowedCIDRs}, nil
+		return login{actor: client.actor, secret: client.secretHash, until: client.keyEnd, from: client.allowedCIDRs}, nil
 	}
 	return refused, nil
 }
@@ -275,7 +276,7 @@ func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Session, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
 		method := Method(who.actor.Type)
-		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: method, ip: by.IP, agent: who.agent, noted: who.noted})
+		new, err := startSession(tx, who.actor, opening{ttl: s.config.KeyTTL, method: method, ip: by.IP, agent: who.agent, noted: who.noted, client: who.secret})
 		return new, sessionEvent(new, who.actor, "Signed in "+method.words()), err
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ type opening struct {
 	agent  string
 	secret string // secret of a browser's session
 	noted  bool   // the last use of account and key was stored a moment ago
+	client string // hash of the secret by which a machine client signs in
 }
 
 // noteInterval is the minimum interval between stored last uses of a key. Without it, many callers who use one key would wait for each
@@ -108,7 +109,7 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 
 // startSession stores a session of an actor. If the actor used a key, the session
 // depends on it and expires no later than it. startSession returns an error if the
-// account or the key was disabled since it was read.
+// account or the key was disabled since it was read, or a machine client got a new secret.
 func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 	now := tx.Now()
 	s := token.Session{ID: tx.NewID("ses"), AccountID: by.ID, CreatedAt: now, ExpiresAt: now + o.ttl.Milliseconds()}
@@ -116,6 +117,9 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 		s.CreatedAt = o.began
 	}
 	live, err := useAccount(tx, by.ID, o.noted).Scan(new(string))
+	if err == nil && live && o.client != "" { // the client may have got a new secret since this one was checked
+		live, err = tx.Row(`SELECT id FROM account WHERE id = $1 AND secret_hash = $2`, by.ID, o.client).Scan(new(string))
+	}
 	if err == nil && live && by.KeyID != "" {
 		var end int64
 		live, err = useKey(tx, by.KeyID, o.noted).Scan(&end)
