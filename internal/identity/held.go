@@ -13,6 +13,19 @@ func HeldNow(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission
 	if err := LockCaller(tx, by); err != nil {
 		return 0, err
 	}
+	return heldNow(tx, by, workspaceID, need)
+}
+
+// StillHolds is HeldNow for a transaction that gives no access. It does not lock the account, so accounts of the ledger may be locked before.
+func StillHolds(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission) error {
+	if err := RequireSession(tx, by); err != nil {
+		return err
+	}
+	_, err := heldNow(tx, by, workspaceID, need)
+	return err
+}
+
+func heldNow(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission) (held access.Set, err error) {
 	member, err := tx.Row(`SELECT m.workspace_id FROM live_member m JOIN account a ON a.id = m.account_id
 		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.status = 'active'`, workspaceID, by.ID).Scan(new(string))
 	if err == nil && !member {

@@ -240,7 +240,7 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		}
 		after, err = saveAccount(tx, after)
 		out.Answer = wire(after)
-		return out, event, cmp.Or(err, identity.RequireSession(tx, by))
+		return out, event, cmp.Or(err, identity.StillHolds(tx, by, a.WorkspaceID, need))
 	})
 	if err != nil {
 		return api.Account{}, err

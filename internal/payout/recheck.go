@@ -681,7 +681,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		}
 		now, err := find(tx.Q, p.ID)
 		out.Answer = wire(now, list[0].number)
-		return out, audit.All(rows...), cmp.Or(err, identity.RequireSession(tx, by))
+		return out, audit.All(rows...), cmp.Or(err, identity.StillHolds(tx, by, p.WorkspaceID, access.PayoutsCreate))
 	})
 	if err != nil {
 		return api.Payout{}, err

@@ -354,7 +354,7 @@ func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (a
 		}
 		out.Answer = wire(*after, number)
 		return out, audit.Event{Action: audit.PayoutResolved, WorkspaceID: p.WorkspaceID, ResourceID: p.ID, Description: "Resolved " + r.String(),
-			Changes: r.changes(after.Status)}, identity.RequireSession(tx, by)
+			Changes: r.changes(after.Status)}, identity.StillHolds(tx, by, p.WorkspaceID, access.PayoutsApprove)
 	})
 	if err != nil {
 		return api.Payout{}, err

@@ -200,7 +200,11 @@ func (s *Service) Resume(ctx context.Context, by db.Caller, in ResumeInput) (api
 			event = audit.None("there was nothing to resume, or it waits already")
 		}
 		out.Answer, err = readSending(tx.Q, in.ID)
-		return out, event, cmp.Or(err, identity.RequireSession(tx, by))
+		need := access.PayoutsCreate
+		if decides {
+			need = access.PayoutsApprove
+		}
+		return out, event, cmp.Or(err, identity.StillHolds(tx, by, in.ID, need))
 	})
 	if err != nil {
 		return api.PayoutSending{}, err
