@@ -551,3 +551,26 @@ func TestTheApproverSeesWhichPermissionsChanged(t *testing.T) {
 		}
 	})
 }
+
+// The approver of a role sees that an address is verified only of people whom the organization knows. Otherwise whoever may ask for a grant
+// could find out who has an account.
+func TestAGrantDoesNotTellWhetherAnAddressHasAnAccount(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		second := n.Person(t, x.Member("admin"))
+		invited := n.User(t, servertest.NewEmail()).Email()
+		x.Add(invited, "viewer")
+		for email, want := range map[string]string{
+			servertest.NewEmail():      "not verified",
+			n.Tenant(t).Owner.Email():  "not verified",
+			invited:                    "not verified",
+			x.Member("viewer").Email(): "verified",
+		} {
+			grant := x.Owner.Post(x.Path("/members"), body{"email": email, "role": "admin"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+			fields := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + grant)).Fields
+			if !slices.Contains(fields, api.ApprovalField{Field: "address", Before: want, After: want}) {
+				t.Errorf("the grant to an address that is %s shows %+v", want, fields)
+			}
+		}
+	})
+}

@@ -123,7 +123,8 @@ func showGrant(a approval.Approval, _ bool) (string, []api.ApprovalField, error)
 	}, err
 }
 
-// showAddress shows whether the address of the person who gets a role is verified.
+// showAddress shows whether the address of the person who gets a role is verified. Of a person outside the organization it shows nothing
+// that would reveal whether they have an account.
 func showAddress(q db.Q, a approval.Approval) ([]api.ApprovalField, error) {
 	var g grant
 	if err := a.Payload(&g); err != nil || g.Define != nil || g.Email == "" {
@@ -133,13 +134,21 @@ func showAddress(q db.Q, a approval.Approval) ([]api.ApprovalField, error) {
 	if err != nil {
 		return nil, err
 	}
-	proved := new(false)
+	known := false
 	if accountID != "" {
-		if proved, err = approval.IsEmailProved(q, accountID); err != nil || proved == nil { // a machine client has no address
+		proved, err := approval.IsEmailProved(q, accountID)
+		if err != nil || proved == nil { // a machine client has no address
+			return nil, err
+		}
+		organizationID, err := organizationOf(q, a.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		if known, err = access.Knows(q, organizationID, accountID); err != nil {
 			return nil, err
 		}
 	}
-	text := map[bool]string{true: "verified", false: "not verified"}[*proved]
+	text := map[bool]string{true: "verified", false: "not verified"}[known]
 	return []api.ApprovalField{{Field: "address", Before: text, After: text}}, nil
 }
 
