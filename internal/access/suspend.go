@@ -31,9 +31,10 @@ type VoidedGrant struct {
 func voidedGrant(r db.Rows) VoidedGrant { return VoidedGrant{r.Text(0), r.Text(1), r.Text(2)} }
 
 // VoidInvitationsBy ends the pending invitations that an account has made, or has made with its live keys, and the roles that it has added to
-// other pending invitations. The caller has locked the account, so that it makes no more.
+// other pending invitations. Its own membership of a workspace that it created stays: AskAgain may have made that an invitation. The caller
+// has locked the account, so that it makes no more.
 func VoidInvitationsBy(tx *db.Tx, accountID string, withKeys bool) ([]VoidedGrant, error) {
-	const chosen = ` given_by = $1 AND ($2 = FALSE OR given_key_id IN (SELECT k.id FROM api_key k
+	const chosen = ` given_by = $1 AND account_id <> $1 AND ($2 = FALSE OR given_key_id IN (SELECT k.id FROM api_key k
 			WHERE k.account_id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $3)))`
 	invitations, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM workspace_member WHERE accepted = FALSE AND`+chosen+`
 		RETURNING workspace_id, member_id, ''`, accountID, withKeys, tx.Now())

@@ -37,6 +37,33 @@ func TestASecretThatIsReplacedMeanwhileBeginsNoSession(t *testing.T) {
 	})
 }
 
+// The creator of a workspace gave themselves their membership. If they have to agree to it again, it does not end with the invitations that
+// they made.
+func TestACreatorKeepsTheirOwnInvitation(t *testing.T) {
+	each(t, func(t *testing.T, n *node) {
+		p := n.place().another()
+		guest := n.person("guest@example.com")
+		p.change(func(tx *db.Tx) error {
+			if _, err := access.Invite(tx, p.workspaceID, guest, "viewer", "Admin"); err != nil {
+				return err
+			}
+			return access.NoteOrigin(tx, p.admin.Actor, p.workspaceID, guest)
+		})
+		p.change(func(tx *db.Tx) error { return access.AskAgain(tx, p.admin.ID) })
+		_, err := n.DisableUser(t.Context(), db.Caller{}, "admin@example.com")
+		must(t, err)
+		for id, want := range map[string]bool{p.admin.ID: true, guest: false} {
+			must(t, n.db.Read(t.Context(), func(q db.Q) error {
+				member, found, err := access.MemberOf(q, p.workspaceID, id)
+				if found != want || !member.Invited {
+					t.Errorf("%s is %+v, %t", id, member, found)
+				}
+				return err
+			}))
+		}
+	})
+}
+
 func TestNoSecretIsMadeByWhoLosesAccessMeanwhile(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()
