@@ -296,7 +296,7 @@ func (r *Rules) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
 
 // possible replaces the fault of checkPeople about a rule that exists.
 func possible(err error, instead string) error {
-	return fault.Replace(err, api.CodeValidation, fault.New(api.CodeApprovalChanged, "no longer are there enough people who could approve by this rule: %s", instead))
+	return fault.Replace(err, api.CodeValidation, fault.New(api.CodeApprovalChanged, "there are no longer enough people who could approve by this rule: %s", instead))
 }
 
 func orNull(n *int64) any {
