@@ -141,7 +141,7 @@ func Codes() []CodeInfo {
 		{Code: CodeRateLimited, Status: 429, Temporary: true, When: "Too many requests. Wait for the number of seconds in `Retry-After`."},
 		{Code: CodeInternal, Status: 500, Temporary: true, When: "An error on the server. Retry with backoff; when you report the problem, include the request id."},
 		{Code: CodeUnavailable, Status: 503, Temporary: true, When: "The database cannot be reached, or what you ask for is not ready yet. Retry after the number of seconds in `Retry-After`. " +
-			"If `details.outcome` is `unknown`, the database went away while it stored what you asked for, and nobody could find out whether it did: " +
+			"If `details.outcome` is `unknown`, the connection to the database was lost during the commit, and the server could not determine whether the change was stored: " +
 			"retry with the same idempotency key, which never carries a request out twice."},
 	}
 }

@@ -290,6 +290,16 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		f.Scope.WorkspaceID = a.WorkspaceID
 		return f
 	}
+	tooEarly := func(people access.SecondPerson) error { // the approver or the requester does not count yet
+		at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04 UTC") }
+		if from := people.CountsFrom(by.ID); from > now {
+			return denied("your permission to approve is new: it counts from %s on", at(from))
+		}
+		if from := a.requestableFrom(people); from > now {
+			return denied("the requester got their access while there was no second person: this can be approved from %s on", at(from))
+		}
+		return nil
+	}
 	pair := s.kinds[a.Kind].Pair
 	people := by.people[pair]
 	switch {
@@ -309,23 +319,19 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		return denied("you have approved this already: somebody else has to as well")
 	case a.role != "" && !slices.Contains(by.roles, a.role):
 		return denied("a member with the role %s has to approve this", a.role)
-	case people.CountsFrom(by.ID) > now:
-		return denied("your permission to approve is new: it counts from %s on", time.UnixMilli(people.CountsFrom(by.ID)).UTC().Format("2006-01-02 15:04 UTC"))
-	case a.requestableFrom(people) > now:
-		return denied("whoever asked for this was allowed to while there was no second person: it can be approved from %s on",
-			time.UnixMilli(a.requestableFrom(people)).UTC().Format("2006-01-02 15:04 UTC"))
-	case a.role != "" && people.RoleCountsFrom(by.ID, a.role, a.CreatedAt) > now:
+	}
+	if err := tooEarly(people); err != nil {
+		return err
+	}
+	if a.role != "" && people.RoleCountsFrom(by.ID, a.role, a.CreatedAt) > now {
 		return denied("you have had the role %s for less time than this takes: somebody else who has it has to approve it", a.role)
 	}
 	if also := s.kinds[a.Kind].Also; also.Approve != "" {
-		switch others := by.people[also]; {
-		case !by.held.Has(also.Approve):
+		if !by.held.Has(also.Approve) {
 			return denied("permission %s is required as well", also.Approve)
-		case others.CountsFrom(by.ID) > now:
-			return denied("your permission to approve is new: it counts from %s on", time.UnixMilli(others.CountsFrom(by.ID)).UTC().Format("2006-01-02 15:04 UTC"))
-		case a.requestableFrom(others) > now:
-			return denied("whoever asked for this was allowed to while there was no second person: it can be approved from %s on",
-				time.UnixMilli(a.requestableFrom(others)).UTC().Format("2006-01-02 15:04 UTC"))
+		}
+		if err := tooEarly(by.people[also]); err != nil {
+			return err
 		}
 	}
 	return access.RequireRecentLogin(by.Actor, now)

@@ -156,7 +156,7 @@ func TestAStoppedPayeeIsActivatedByTwo(t *testing.T) {
 	})
 }
 
-// A change that needs no approval ends the one that waits for the same values, so that nobody overwrites it later by approving the old one.
+// A change that needs no approval ends a pending change of the same values. Otherwise, approving the pending one would later overwrite it.
 func TestAChangeThatAppliesAtOnceEndsTheOneThatWaits(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		item := func(x *servertest.Tenant, fields body) func() {
@@ -507,8 +507,8 @@ func TestTheApproverSeesEachFieldThatChanged(t *testing.T) {
 	})
 }
 
-// The approver sees by name which permissions the requester and the approvers have got and lost, by a role or by a change of one, and which of
-// their addresses nobody has verified.
+// The approver sees which permissions the requester and the approvers gained and lost, through a role or a change of one, and which of their
+// addresses are not verified.
 func TestTheApproverSeesWhichPermissionsChanged(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
