@@ -204,10 +204,10 @@ func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
 	dbtest.TakesSeconds(t)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
-		thePeople(t, c, 3000)
+		thePeople(t, c, 1100)
 		inactive := func() int { return n.Count(t, `SELECT count(*) FROM directory_entry WHERE status = 'inactive'`) }
 		job := bulk(c, "deactivate", servertest.Body{"filter": servertest.Body{}}).OK()
-		if job.Text("status") != "queued" || job.Number("entries") != 3000 || inactive() != 0 {
+		if job.Text("status") != "queued" || job.Number("entries") != 1100 || inactive() != 0 {
 			t.Fatalf("the bulk is %s", job.Body)
 		}
 		undo(c, job).Invalid("id")
@@ -230,11 +230,11 @@ func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
 		}
 		n.Clock.Advance(6 * time.Second)
 		work(t, n, 3)
-		if got := did(c.Get(bulkPath + "/" + job.Text("id")).OK()); got != "completed 3000 0 0" || inactive() != 3000 {
+		if got := did(c.Get(bulkPath + "/" + job.Text("id")).OK()); got != "completed 1100 0 0" || inactive() != 1100 {
 			t.Errorf("the bulk is %s, and %d entries are inactive", got, inactive())
 		}
 		rows := `SELECT count(*) FROM audit_entry WHERE action = 'directory.entry.updated'`
-		if got := n.Count(t, rows); got != 3000 {
+		if got := n.Count(t, rows); got != 1100 {
 			t.Errorf("the log tells of %d changes", got)
 		}
 		if got := n.Audited(t, job.Text("id")); !slices.Equal(got, []string{"directory.bulk.started", "directory.bulk.completed"}) {
@@ -242,7 +242,7 @@ func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
 		}
 		back := undo(c, job).OK()
 		n.RunImports(t)
-		if got := did(c.Get(bulkPath + "/" + back.Text("id")).OK()); back.Text("status") != "queued" || got != "completed 3000 0 0" || inactive() != 0 {
+		if got := did(c.Get(bulkPath + "/" + back.Text("id")).OK()); back.Text("status") != "queued" || got != "completed 1100 0 0" || inactive() != 0 {
 			t.Errorf("the undo is %s, and %d entries are inactive", got, inactive())
 		}
 	})

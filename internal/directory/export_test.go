@@ -69,12 +69,12 @@ func TestAnExportIsOfOneMoment(t *testing.T) {
 		c := n.Admin(t)
 		var file strings.Builder
 		file.WriteString("type,name,note\n")
-		many := 1500
+		many := 800
 		if testing.Short() {
 			many = 400 // which may all wait in buffers before anything changes
 		}
 		for range many {
-			file.WriteString("person,Before," + strings.Repeat("x", 8000) + "\n") // 12 MB: more than waits in buffers
+			file.WriteString("person,Before," + strings.Repeat("x", 15000) + "\n") // 12 MB: more than waits in buffers
 		}
 		c.Import(file.String())
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.URL+exportPath(n, "format", "ndjson"), nil)

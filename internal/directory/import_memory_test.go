@@ -84,7 +84,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 				if running = false; err != nil {
 					t.Fatal(err)
 				}
-			case <-time.After(20 * time.Millisecond): // collecting garbage all the time would take as long as the import
+			case <-time.After(100 * time.Millisecond): // collecting garbage all the time would take as long as the import
 			}
 		}
 		if got, want := counts(c.Get("/v1/directory/imports/"+id).OK()), fmt.Sprint("completed 0 0 0 ", lines); got != want {

@@ -1,6 +1,8 @@
 package directory_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,20 +74,33 @@ func TestASearchFindsTheLastFourDigitsOfAnAccount(t *testing.T) {
 	})
 }
 
+// importAccounts imports persons with so many accounts each, whose numbers end with the given digits.
+func importAccounts(t *testing.T, c *servertest.Client, persons, accounts int, digits string) {
+	t.Helper()
+	var file bytes.Buffer
+	lines := json.NewEncoder(&file)
+	for i := range persons {
+		var methods []servertest.Body
+		for j := range accounts {
+			methods = append(methods, servertest.Account(fmt.Sprintf("%03d%03d%s", i, j, digits)))
+		}
+		if err := lines.Encode(servertest.Body{"type": "person", "name": fmt.Sprint("Person ", i), "receiving_methods": methods}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := counts(c.Import(file.String())); got != fmt.Sprintf("completed %d 0 0 0", persons) {
+		t.Fatalf("the import is %s", got)
+	}
+}
+
 // Numbers that many accounts end with are found as fast as others, on every page.
 func TestLastDigitsThatManyAccountsHave(t *testing.T) {
 	dbtest.TakesSeconds(t)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
-		var file strings.Builder
-		for i := range 2100 {
-			fmt.Fprintf(&file, `{"type":"person","name":"Person %d","receiving_methods":[{"provider":"bank","account_name":"P","account_id":"%06d7777"}]}`+"\n", i, i)
-		}
-		if got := counts(c.Import(file.String())); got != "completed 2100 0 0 0" {
-			t.Fatalf("the import is %s", got)
-		}
+		importAccounts(t, c, 210, 10, "7777") // 2,100 accounts: more than are counted
 		path := "/v1/directory?" + servertest.Query("workspace_id", n.First.WorkspaceID, "q", "7777", "limit", "100")
-		if got := c.Walk(path, func([]string) {}); len(got) != 2100 {
+		if got := c.Walk(path, func([]string) {}); len(got) != 210 {
 			t.Errorf("%d are found", len(got))
 		}
 	})
@@ -96,9 +111,7 @@ func TestNumbersAreFoundByTheirLastDigitsAfterAReseal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		c := n.Admin(t)
-		for i := range 600 {
-			c.AddMethod(c.Entry(servertest.Body{"name": fmt.Sprint("Person ", i)}), servertest.Account(fmt.Sprintf("%08d4711", i)))
-		}
+		importAccounts(t, c, 230, 1, "4711") // more than a reseal seals at once
 		found := func() int {
 			path := "/v1/directory?" + servertest.Query("workspace_id", n.First.WorkspaceID, "q", "4711", "limit", "100")
 			return len(c.Walk(path, func([]string) {}))
@@ -113,7 +126,7 @@ func TestNumbersAreFoundByTheirLastDigitsAfterAReseal(t *testing.T) {
 		if _, err := operator.Reseal(t.Context(), db.Caller{}, func(done, total int64) {}); err != nil {
 			t.Fatal(err)
 		}
-		if got := found(); got != 600 {
+		if got := found(); got != 230 {
 			t.Errorf("%d are found after a reseal", got)
 		}
 	})
