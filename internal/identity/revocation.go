@@ -378,8 +378,7 @@ func limitRevocation(q db.Q, by audit.Actor, id string) error {
 	}
 	within, err := access.MadeWith(q, id, by.KeyID)
 	if err == nil && !within {
-		err = fault.New(api.CodeForbidden,
-			"you are logged in with an API key that does not administer: it can revoke only itself and the keys that were made with it")
+		err = access.RequireAdministration(by, 0)
 	}
 	return err
 }

@@ -26,19 +26,16 @@ func TestAKeyThatDoesNotAdministerLetsNobodyDecide(t *testing.T) {
 		for _, permission := range []string{"ws.members.write", "ws.roles.write", "ws.keys.write", "ws.write", "ws.receiving.write",
 			"ws.receiving.approve", "ws.payouts.create", "ws.payouts.approve", "ws.accounts.write"} {
 			x.Define("decider", permission)
-			refused := key.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "decider"}).Fails(403, "FORBIDDEN")
-			if got := refused.Detail("permission"); got != "administer" {
-				t.Errorf("%s: the missing permission is %q", permission, got)
-			}
+			key.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "decider"}).Lacks("administer")
 			x.Define("decider", "ws.read")
 			key.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "decider"}).OK()
-			key.Put(x.Path("/roles/decider"), body{"name": "Decider", "permissions": []string{permission}}).Fails(403, "FORBIDDEN")
+			key.Put(x.Path("/roles/decider"), body{"name": "Decider", "permissions": []string{permission}}).Lacks("administer")
 			key.Put(x.Path("/roles/spare"), body{"name": "Spare", "permissions": []string{permission}}).OK() // which nobody holds
 		}
 		viewer := x.Member("viewer")
 		for _, role := range []string{"admin", "disbursement_manager", "disbursement_authorizer", "directory_manager"} {
-			key.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": role}).Fails(403, "FORBIDDEN")
-			key.Post(x.Path("/roles"), body{"user_id": viewer.UserID, "role": role}).Fails(403, "FORBIDDEN")
+			key.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": role}).Lacks("administer")
+			key.Post(x.Path("/roles"), body{"user_id": viewer.UserID, "role": role}).Lacks("administer")
 		}
 		for _, role := range []string{"viewer", "auditor", "member"} {
 			key.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": role}).OK()
