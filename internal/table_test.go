@@ -32,7 +32,7 @@ func tableUses() map[string]use {
 		"approval_vote":             {owner: "approval", readers: []string{"payout"}},
 		"approver":                  {owner: "access"},
 		"audit_head":                {owner: "auditlog", readers: []string{"backup"}},
-		"audit_log":                 {owner: "db", writers: []string{"auditlog"}, readers: []string{"backup", "db/sqlite", "directory", "ledger", "payout"}},
+		"audit_log":                 {owner: "db", writers: []string{"auditlog"}, readers: []string{"approval", "backup", "db/sqlite", "ledger", "payout"}},
 		"audit_place":               {owner: "auditlog", readers: []string{"db"}},
 		"audit_sequence":            {owner: "db", readers: []string{"auditlog"}},
 		"audit_stream":              {owner: "auditlog", readers: []string{"db"}},

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"bursar/api"
-	"bursar/internal/audit"
-	"bursar/internal/db"
 	"bursar/internal/server/servertest"
 )
 
@@ -492,17 +490,11 @@ func TestTheApproverSeesEachFieldThatChanged(t *testing.T) {
 		if proved := a.RequestedBy.EmailProved; proved == nil {
 			t.Error("the approval does not say whether the requester's address is verified")
 		}
-		prove := func(proof string) bool {
-			_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-				return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE account SET email_proof = $2 WHERE id = $1`, maker.UserID, proof)
-			})
-			if err != nil {
-				t.Fatal(err)
+		for proof, want := range map[string]bool{"": false, "*": true} {
+			maker.SetEmailProof(t, proof)
+			if got := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id)).RequestedBy.EmailProved; *got != want {
+				t.Errorf("with the proof %q the requester's address is shown as verified: %v", proof, *got)
 			}
-			return *servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id)).RequestedBy.EmailProved
-		}
-		if prove("") || !prove("*") {
-			t.Error("the approval shows another state of the requester's address")
 		}
 	})
 }
@@ -548,6 +540,58 @@ func TestTheApproverSeesWhichPermissionsChanged(t *testing.T) {
 		fields := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + grant)).Fields
 		if !slices.Contains(fields, api.ApprovalField{Field: "address", Before: "not verified", After: "not verified"}) {
 			t.Errorf("the grant shows %+v", fields)
+		}
+	})
+}
+
+// Whatever they approve, such as a payout or a grant, approvers see each role and permission that the requester gained, however many changes
+// followed, and whether the requester's address is verified. A person who only reads approvals does not.
+func TestEveryApproverSeesEachRoleThatTheRequesterGot(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		second := n.Person(t, x.Member("admin"))
+		x.Define("clerk", "ws.read", "ws.payouts.read", "ws.accounts.read")
+		maker := x.Member("clerk")
+		define := func(color string) {
+			x.Owner.Put(x.Path("/roles/clerk"), body{"name": "Clerk", "color": color,
+				"permissions": []string{"ws.read", "ws.payouts.read", "ws.accounts.read", "ws.members.read", "ws.members.write"}}).OK()
+		}
+		define("#000000")
+		x.Owner.Post(x.Path("/roles"), body{"user_id": maker.UserID, "role": "disbursement_manager"}).OK()
+		for i := range 30 {
+			define(fmt.Sprintf("#0000%02d", i+1))
+			define(fmt.Sprintf("#00%02d00", i+1))
+			x.Owner.Post(x.Path("/roles"), body{"user_id": maker.UserID, "role": "viewer"}).OK()
+			x.Owner.Delete(x.Path("/roles/" + maker.UserID + "/viewer")).OK()
+		}
+		maker.SetEmailProof(t, "")
+		payout := maker.Post("/v2/payout-requests", body{"source_account_id": x.Account(100_000), "amount_cents": 1_000, "currency": "PHP",
+			"settlement_account": body{"bank_account_name": "Ada", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}}).Created().Text("approval_id")
+		x.Define("granter", "ws.payouts.approve", "ws.receiving.approve", "ws.receiving.read")
+		x.Give(maker, "granter")
+		grant := maker.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "disbursement_authorizer"}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
+		x.Owner.Delete(x.Path("/roles/" + maker.UserID + "/granter")).OK()
+		for what, id := range map[string]string{"a payout": payout, "a grant": grant} {
+			a := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id))
+			var got []string
+			for _, row := range a.RoleChanges {
+				for _, c := range row.Changes {
+					if c.Field == "permissions" {
+						got = append(got, row.Action+" "+string(c.After))
+					}
+				}
+			}
+			for _, want := range []string{`iam.member.role_assigned "ws.payouts.create"`, `iam.role.updated "ws.members.write"`} {
+				if !slices.Contains(got, want) {
+					t.Errorf("%s: the role changes %q do not have %s", what, got, want)
+				}
+			}
+			if a.RequestedBy.EmailProved == nil || *a.RequestedBy.EmailProved {
+				t.Errorf("%s does not show that the requester's address is not verified", what)
+			}
+			if seen := servertest.Decoded[api.Approval](maker.Get("/v1/approvals/" + id)).RoleChanges; seen != nil {
+				t.Errorf("%s shows its requester %+v", what, seen)
+			}
 		}
 	})
 }

@@ -202,20 +202,25 @@ func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) 
 	}
 	var who viewer
 	var more []api.ApprovalField
+	var roles []api.ApprovalChange
+	kind := s.kinds[a.Kind]
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		if who, err = view(q, by, held, a.WorkspaceID, s.db.Now(), access.Pairs()...); err == nil {
 			a.Maker.EmailProved, err = IsEmailProved(q, a.Maker.ID)
 		}
-		if now := s.kinds[a.Kind].Now; err == nil && now != nil {
-			more, err = now(q, a)
+		if err == nil && kind.Now != nil {
+			more, err = kind.Now(q, a)
+		}
+		if err == nil && held.Has(kind.Pair.Approve) {
+			roles, err = a.roleChanges(q, a.people(by), s.db.Now())
 		}
 		return err
 	})
 	if err != nil {
 		return a, api.Approval{}, err
 	}
-	shown, err := s.wire(who, a, full && (s.kinds[a.Kind].Pair != access.Receiving || held.Has(access.ReceivingRead)))
-	shown.Fields = append(shown.Fields, more...)
+	shown, err := s.wire(who, a, full && (kind.Pair != access.Receiving || held.Has(access.ReceivingRead)))
+	shown.Fields, shown.RoleChanges = append(shown.Fields, more...), roles
 	return a, shown, err
 }
 

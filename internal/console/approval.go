@@ -134,7 +134,6 @@ type approvalPage struct {
 	Recent       []approvalChange
 	Roles        []approvalChange // of the requester and the approvers
 	Changed      []approvalField  // of the payee in the last 30 days
-	Unproved     bool             // the requester's address is not verified
 	Verification string
 	Reason       string
 	MayReject    bool
@@ -161,7 +160,7 @@ func approvalFields(fields []api.ApprovalField) (shown []approvalField) {
 	return shown
 }
 
-// approvalChange is another recent change of the payee.
+// approvalChange is another recent change of the payee, or of the roles of people.
 type approvalChange struct {
 	api.ApprovalChange
 	Changes []shownChange
@@ -201,14 +200,15 @@ func (v *visit) approval() (approvalPage, error) {
 	for _, f := range a.ChangedFields {
 		data.Changed = append(data.Changed, approvalField{Caption: changeCaption(f.Field), Before: f.Before, After: f.After})
 	}
-	data.Unproved = a.RequestedBy.EmailProved != nil && !*a.RequestedBy.EmailProved
-	for _, change := range a.RecentChanges {
-		data.Recent = append(data.Recent, approvalChange{change, shownChanges(change.Changes, v.zone)})
-	}
-	for _, change := range a.RoleChanges {
-		data.Roles = append(data.Roles, approvalChange{change, shownChanges(change.Changes, v.zone)})
-	}
+	data.Recent, data.Roles = v.approvalChanges(a.RecentChanges), v.approvalChanges(a.RoleChanges)
 	return data, nil
+}
+
+func (v *visit) approvalChanges(list []api.ApprovalChange) (shown []approvalChange) {
+	for _, change := range list {
+		shown = append(shown, approvalChange{change, shownChanges(change.Changes, v.zone)})
+	}
+	return shown
 }
 
 // captioned adds labels to the contacts of a payee.

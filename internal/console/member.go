@@ -63,9 +63,6 @@ type memberRow struct {
 // Called returns the best single name for a member.
 func (m memberRow) Called() string { return cmp.Or(m.Name, m.Email, m.ID) }
 
-// Unproved reports whether the member's address is not verified.
-func (m memberRow) Unproved() bool { return m.EmailProved != nil && !*m.EmailProved }
-
 // memberFilter narrows the list of members.
 type memberFilter struct{ Text, Role, Status string }
 

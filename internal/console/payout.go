@@ -212,7 +212,8 @@ type payoutPage struct {
 	Clear        bool   // the account number is not masked
 	NotApproved  string // why it was not approved
 	Approval     *api.Approval
-	OfBatch      bool // the approval is for a whole batch
+	Roles        []approvalChange // of the requester and the approvers
+	OfBatch      bool             // the approval is for a whole batch
 	MayReject    bool
 	Verification string
 	Reason       string
@@ -308,6 +309,7 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 		return data, err
 	}
 	a.CannotBecause = sentence(a.CannotBecause)
+	data.Roles = v.approvalChanges(a.RoleChanges)
 	data.Approval, data.OfBatch, data.MayReject = &a, p.BatchID != "", a.State == api.ApprovalPending && v.can(access.PayoutsApprove)
 	return data, nil
 }

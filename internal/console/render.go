@@ -170,6 +170,7 @@ func functions(a assets) template.FuncMap {
 		"method":      methodName,
 		"program":     identity.ProgramName,
 		"breakable":   breakable,
+		"unproved":    func(proved *bool) bool { return proved != nil && !*proved },
 		"roleSummary": func(r api.Role) string { return roleSummary(r.Key, r.BuiltIn, permissionSet(r.Permissions)) },
 	}
 }

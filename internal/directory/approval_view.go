@@ -7,17 +7,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/approval"
-	"bursar/internal/audit"
 	"bursar/internal/db"
 )
 
 // Approval returns one approval in full: old and new values, the requester, and how to reach the payee. It includes other recent changes of
-// the payee, and recent role changes of those who request and decide. If it contains account numbers, the audit log records that.
+// the payee. If it contains account numbers, the audit log records that.
 func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input) (api.Approval, error) {
 	a, shown, err := s.approvals.Find(ctx, by, in.ID, true)
 	if err == nil && (a.Kind == ImportKind || a.Kind == BulkKind) {
@@ -26,8 +24,7 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 			return err
 		})
 	}
-	ofPayee := a.Kind == methodKind || a.Kind == identityKind
-	if err != nil || !ofPayee && shown.Lines == nil {
+	if err != nil || a.Kind != methodKind && a.Kind != identityKind {
 		return shown, err
 	}
 	held, err := s.authority.Permissions(ctx, by.Actor, a.WorkspaceID)
@@ -37,9 +34,6 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 	var e entry
 	var untold bool
 	err = s.db.Read(ctx, func(q db.Q) error {
-		if shown.RoleChanges, err = roleChanges(q, a.WorkspaceID, a.Workspace(), peopleOf(by, shown), s.db.Now()); err != nil || !ofPayee {
-			return err
-		}
 		at, err := locate(q, a.AboutID)
 		if err != nil {
 			return err
@@ -66,8 +60,6 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 }
 
 const (
-	// recent is how far back an approver sees changes of a payee.
-	recent = 30 * 24 * time.Hour
 	// maxRecent bounds how many rows of the audit log they see. The changes of each field are shown in addition, for any number of rows:
 	// their number is bounded by that of the fields.
 	maxRecent = 50
@@ -95,7 +87,7 @@ func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLo
 	about = slices.DeleteFunc(about, func(id string) bool { return id == subjectID || id == e.ID })
 	for _, resource := range append(about, e.ID) {
 		shown := 0
-		err := eachRecent(q, e.WorkspaceID, e.workspace, resource, now, func(row api.ApprovalChange) {
+		err := approval.EachRecent(q, e.WorkspaceID, e.workspace, resource, now, func(row api.ApprovalChange) {
 			if shown++; shown <= maxRecent {
 				found.list = append(found.list, row)
 			}
@@ -110,21 +102,6 @@ func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLo
 	slices.SortStableFunc(found.list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
 	found.list = found.list[:min(len(found.list), maxRecent)]
 	return found, nil
-}
-
-// eachRecent yields the recent changes of a resource in the audit log, newest first.
-func eachRecent(q db.Q, workspaceID string, workspace int64, resource string, now int64, fn func(row api.ApprovalChange)) error {
-	var id []byte
-	return q.Each(func(r db.Rows) error {
-		id = db.AppendID(id[:0], "aud", r.Raw(0))
-		row, err := audit.ReadStored(string(id), r.Raw(1), r.Raw(2), 0)
-		if err != nil || row.Outcome != string(audit.Success) || r.Int(3) != workspace || row.Action == string(audit.ReceivingMethodRevealed) {
-			return err
-		}
-		fn(api.ApprovalChange{Action: row.Action, Description: row.Description, ActorName: row.ActorName, Timestamp: row.Timestamp, Changes: row.Changes})
-		return nil
-	}, `SELECT id, entry, personal, workspace_number FROM audit_log WHERE resource_id_key = $1 AND id >= $2 ORDER BY id DESC`,
-		audit.FilterKey(audit.ByResource, workspaceID, resource), db.PackID("aud", db.FirstID("aud", now-recent.Milliseconds())))
 }
 
 // addFields adds what a row contains about each field. The row is older than those added before.
@@ -204,7 +181,7 @@ func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error
 		return none, err
 	}
 	recent := recentLog{fields: map[string]*api.ApprovalFieldChange{}}
-	err = eachRecent(q, e.WorkspaceID, e.workspace, e.ID, now, recent.addFields)
+	err = approval.EachRecent(q, e.WorkspaceID, e.workspace, e.ID, now, recent.addFields)
 	return contacts(e.Fields, recent.earlierContacts()), err
 }
 
@@ -252,85 +229,4 @@ func isContact(key string, values ...string) bool {
 		}, text), "0")
 		return api.IsEmail(text) || phoneLike.MatchString(text) && digits >= 7 && digits <= 15
 	})
-}
-
-// peopleOf lists the requester of an approval and those who decide it: those who voted, and the viewer.
-func peopleOf(by db.Caller, a api.Approval) (ids []string) {
-	ids = append(ids, a.RequestedBy.ID, by.ID)
-	for _, vote := range a.Approvals {
-		ids = append(ids, vote.ID)
-	}
-	if a.DecidedBy != nil {
-		ids = append(ids, a.DecidedBy.ID)
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
-
-// roleChanges returns recent changes of the roles of people, newest first: which roles they were given or lost, with the permissions of
-// each, and which permissions were added to or removed from the roles that they have.
-func roleChanges(q db.Q, workspaceID string, workspace int64, people []string, now int64) ([]api.ApprovalChange, error) {
-	list, roles := []api.ApprovalChange{}, map[string]access.Role{}
-	add := func(resource, actions string) error {
-		shown := 0
-		return eachRecent(q, workspaceID, workspace, resource, now, func(row api.ApprovalChange) {
-			if shown < maxRecent && strings.HasPrefix(row.Action, actions) {
-				list = append(list, row)
-				shown++
-			}
-		})
-	}
-	for _, id := range people {
-		invitation, err := access.InvitationOf(q, workspaceID, id)
-		if err == nil {
-			err = add(id, "iam.member.")
-		}
-		if err == nil && invitation != "" { // which had a role of its own
-			err = add(invitation, "iam.member.")
-		}
-		if err != nil {
-			return nil, err
-		}
-		have, err := access.RolesOf(q, workspaceID, id)
-		if err != nil {
-			return nil, err
-		}
-		for _, role := range have {
-			roles[role.Key] = role
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(roles)) {
-		if err := add(key, "iam.role."); err != nil {
-			return nil, err
-		}
-	}
-	for i := range list {
-		if err := addPermissions(q, workspaceID, &list[i]); err != nil {
-			return nil, err
-		}
-	}
-	slices.SortStableFunc(list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
-	return list, nil
-}
-
-// addPermissions adds to a change of a member's roles the permissions that these roles have now.
-func addPermissions(q db.Q, workspaceID string, row *api.ApprovalChange) error {
-	var more audit.Changes
-	for _, c := range row.Changes {
-		if c.Field != "roles" {
-			continue
-		}
-		given, taken := plain(c.After), plain(c.Before)
-		role, found, err := access.FindRole(q, workspaceID, cmp.Or(given, taken))
-		switch {
-		case err != nil:
-			return err
-		case found && given != "":
-			more.AddItems("permissions", nil, role.Permissions.Names())
-		case found:
-			more.AddItems("permissions", role.Permissions.Names(), nil)
-		}
-	}
-	row.Changes = slices.Concat(row.Changes, more)
-	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"testing"
 
+	"bursar/internal/audit"
 	"bursar/internal/config"
+	"bursar/internal/db"
 )
 
 // TrustProxy makes the server trust X-Forwarded-For from this machine, so that a test can
@@ -65,4 +67,15 @@ func (a *Answer) Number(name string) int64 {
 	a.t.Helper()
 	number, _ := a.Object()[name].(float64)
 	return int64(number)
+}
+
+// SetEmailProof stores how the address of a user was verified: "*" if it is known to be theirs, "" if it is not verified.
+func (c *Client) SetEmailProof(t testing.TB, proof string) {
+	t.Helper()
+	_, err := db.Write(t.Context(), c.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE account SET email_proof = $2 WHERE id = $1`, c.UserID, proof)
+	})
+	if err != nil {
+		t.Fatalf("verify an address: %v", err)
+	}
 }
