@@ -596,6 +596,30 @@ func TestEveryApproverSeesEachRoleThatTheRequesterGot(t *testing.T) {
 	})
 }
 
+// A person whose address is not verified approves like any other. The others see it, beside the vote and among the approvers.
+func TestAnApproverWithAnUnverifiedAddressIsShownAndNotRefused(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		_, id := x.Unverified()
+		second := n.Person(t, x.Owner)
+		a := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id))
+		if len(a.Approvals) != 1 || a.Approvals[0].EmailProved {
+			t.Fatalf("the votes are %+v", a.Approvals)
+		}
+		verified := map[string]bool{}
+		for _, one := range servertest.Decoded[api.ReceivingPolicy](second.Get(x.Path("/receiving-policy"))).Approvers {
+			verified[one.ID] = one.EmailProved
+		}
+		if want := map[string]bool{x.Owner.UserID: true, a.Approvals[0].ID: false}; !maps.Equal(verified, want) {
+			t.Errorf("the approvers' addresses are verified: %v, want %v", verified, want)
+		}
+		second.Approve(id).OK()
+		if a = servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id)); a.State != api.ApprovalApproved || len(a.Approvals) != 2 {
+			t.Errorf("the approval is %s by %+v", a.State, a.Approvals)
+		}
+	})
+}
+
 // The approver of a role sees that an address is verified only of people whom the organization knows. Otherwise whoever may ask for a grant
 // could find out who has an account.
 func TestAGrantDoesNotTellWhetherAnAddressHasAnAccount(t *testing.T) {

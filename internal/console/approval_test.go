@@ -59,6 +59,26 @@ func TestASecondPersonApprovesInTheConsole(t *testing.T) {
 	page.Shoot("directory-entry-successor")
 }
 
+func TestApproversSeeUnverifiedAddressesAndRoleChanges(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	payout, id := n.FirstTenant(t).Unverified()
+	admin := browse(t, n, adminEmail)
+	for path, want := range map[string][]string{
+		"/approvals/" + id: {"Not verified</span></dd>", "Address not verified</span><br>", "Role changes in the last 30 days", "as disbursement_manager",
+			"ws.payouts.create"},
+		"/payouts/" + payout: {"Address not verified</span>. Expires", "Role changes in the last 30 days", "as disbursement_manager"},
+		"/organization":      {"(address not verified)"},
+	} {
+		page := admin.get(room(n, path))
+		for _, text := range want {
+			if !strings.Contains(page.body, text) {
+				t.Errorf("%s does not show %s: %d %s", path, text, page.status, page.body)
+			}
+		}
+	}
+}
+
 func TestApprovalsNeedNoScripts(t *testing.T) {
 	t.Parallel()
 	n := start(t)

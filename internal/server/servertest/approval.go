@@ -44,6 +44,20 @@ func (c *Client) Approve(id string) *Answer {
 	return c.Post("/v1/approvals/"+id+"/approve", Body{"digest": shown.Text("digest"), "verification": "Called the payee."})
 }
 
+// Unverified creates a payout that one of two people has approved. The addresses of its requester and of that person are not verified,
+// and both have a new role. It returns the payout and its approval.
+func (x *Tenant) Unverified() (payoutID, approvalID string) {
+	x.t.Helper()
+	first, maker := x.Member("admin"), x.Member("disbursement_manager")
+	maker.SetEmailProof(x.t, "")
+	first.SetEmailProof(x.t, "")
+	x.Owner.Post("/v2/approval-rules", Body{"workspace_id": x.WorkspaceID, "approvals": 2}).Created()
+	made := maker.Post("/v2/payout-requests", Body{"source_account_id": x.Account(100_000), "amount_cents": 1_000, "currency": "PHP",
+		"settlement_account": Body{"bank_account_name": "Ada", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}}).Created()
+	x.Node.Person(x.t, first).Approve(made.Text("approval_id")).OK()
+	return made.Text("id"), made.Text("approval_id")
+}
+
 // EverybodyCounts makes all approvers of the tenant's workspace count from when it first had
 // two, so that a test need not let a day pass.
 func (x *Tenant) EverybodyCounts() {
