@@ -224,9 +224,16 @@ func TestAWorkspaceThatAGhostCreatesWhileTheKeyIsReportedIsSuspended(t *testing.
 			return err
 		}
 		person := n.Person(t, x.Owner)
+		var writes uint64
 		report := servertest.Decoded[api.CompromisedKey](servertest.WhileUnderWay(t, n.DB, create, func() *servertest.Answer {
-			return person.Post("/v1/api-keys/"+key+"/compromised", nil)
+			before := n.DB.Writes()
+			answer := person.Post("/v1/api-keys/"+key+"/compromised", nil)
+			writes = n.DB.Writes() - before
+			return answer
 		}))
+		if writes != 1 {
+			t.Errorf("the report takes %d transactions, so whoever has the key could delay it", writes)
+		}
 		if !slices.ContainsFunc(report.Suspended, func(s api.SuspendedAccess) bool { return s.WorkspaceID == created }) {
 			t.Errorf("%+v does not have the workspace that was created meanwhile", report.Suspended)
 		}
