@@ -165,6 +165,7 @@ whole if a workspace would be left without an admin.`,
 				return fmt.Errorf("remove the member: %w", err)
 			}
 			fmt.Fprintf(r.terminal.Err, "Removed %s from %s.\n", who, term.Printable(w.Name))
+			r.reportStranded(removed.ApprovalsWaiting)
 			// The member is removed first, so they cannot rotate a secret back. New secrets are written even if another rotation fails,
 			// because they are shown only here.
 			done := memberRemoved{MemberRemoved: removed}
@@ -184,6 +185,13 @@ whole if a workspace would be left without an admin.`,
 	leaver.bind(r, c)
 	f.Bind(c, false)
 	return r.inWorkspace(c)
+}
+
+// reportStranded prints how many pending approvals no one who is left can decide.
+func (r *remote) reportStranded(approvals int) {
+	if approvals > 0 {
+		fmt.Fprintf(r.terminal.Err, "Pending approvals that no one who is left can decide: %d.\n", approvals)
+	}
 }
 
 // memberRemoved is the result of removing a member, with the new secrets of the machine clients that were rotated for it.

@@ -126,6 +126,7 @@ their next request. The last admin cannot lose the admin role.`,
 			return nil, fmt.Errorf("remove the role: %w", err)
 		}
 		fmt.Fprintf(r.terminal.Err, "%s no longer has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
+		r.reportStranded(done.ApprovalsWaiting)
 		return done, nil
 	})
 }

@@ -298,3 +298,34 @@ func TestHomeOffersToExtendTheWaitOfWhomTheOnlyApproverAdded(t *testing.T) {
 		t.Error("it can be extended again")
 	}
 }
+
+// Without mail, approvers and owners see on the home page that the last second person has left, and until when changes need one. Whoever
+// removes them reads what no one can decide any more.
+func TestHomeOffersToExtendTheDemandAfterTheLastSecondPersonHasLeft(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := browse(t, n, adminEmail)
+	x := n.FirstTenant(t)
+	viewer, second := browse(t, n, x.Member("viewer").Email()), x.Member("admin")
+	x.Owner.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", servertest.Account("1")).OK()
+	if got := admin.get(room(n, "")); strings.Contains(got.body, "no second person left") {
+		t.Error("with two people one is missing")
+	}
+	if got := admin.post(room(n, "/members/"+second.UserID+"/remove")); !strings.Contains(got.body, "1 approval waits: no one who is left can decide.") {
+		t.Errorf("the removal is answered by %d %s", got.status, got.body)
+	}
+	for _, path := range []string{"", "/approvals"} {
+		if got := admin.get(room(n, path)); !strings.Contains(got.body, "has no second person left. Until ") || !strings.Contains(got.body, "Extend by 72 hours") {
+			t.Errorf("%q says %s", path, got.body)
+		}
+	}
+	if got := viewer.get(room(n, "")); strings.Contains(got.body, "Extend by 72 hours") {
+		t.Error("a viewer is offered to extend it")
+	}
+	if got := admin.post(room(n, "/approvals/second-person"), "workspace_id", n.First.WorkspaceID); !strings.Contains(got.body, "Extended by 72 hours.") {
+		t.Errorf("the extension is answered by %d %s", got.status, got.body)
+	}
+	if got := admin.get(room(n, "/approvals")); !strings.Contains(got.body, "no second person left") || strings.Contains(got.body, "Extend by 72 hours") {
+		t.Errorf("after the extension the approvals say %s", got.body)
+	}
+}
