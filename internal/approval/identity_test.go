@@ -50,6 +50,8 @@ func TestAnotherIdentityOfAPayeeWaitsForTheSecondPerson(t *testing.T) {
 			"a name beside a label": {body{"name": "Ada", "label": "Payee"}, body{"name": "Bob"}, func(e api.Entry) string { return e.Name }, "Ada", "Bob"},
 			"fields of a label": {body{"fields": body{"first-name": "Ada", "last-name": "Byron"}}, body{"fields": body{"first-name": nil, "last-name": "Power"}},
 				func(e api.Entry) string { return e.Label }, "Ada Byron", "Power"},
+			"a field that is the label": {body{"fields": body{"name": "Ada"}}, body{"fields": body{"name": "Bob"}},
+				func(e api.Entry) string { return e.Label + "/" + e.Fields.Text("name") }, "Ada/Ada", "Bob/Bob"},
 			"an external id":        {body{"name": "Ada", "external_id": "ADA"}, body{"external_id": "PWR"}, func(e api.Entry) string { return e.ExternalID }, "ADA", "PWR"},
 			"its first external id": {body{"name": "Ada"}, body{"external_id": "PWR"}, func(e api.Entry) string { return e.ExternalID }, "", "PWR"},
 			"no external id":        {body{"name": "Ada", "external_id": "ADA"}, body{"external_id": ""}, func(e api.Entry) string { return e.ExternalID }, "ADA", ""},
@@ -250,6 +252,18 @@ func TestAnExternalIDThatWaitsIsTaken(t *testing.T) {
 		batch := x.Owner.Post("/v1/directory/batch", body{"workspace_id": x.WorkspaceID, "items": []body{{"type": "person", "name": "Eve", "external_id": "PWR"}, {"id": other, "external_id": "PWR"}}}).OK()
 		if strings.Count(string(batch.Body), "EXTERNAL_ID_TAKEN") != 2 {
 			t.Errorf("the batch answers %s", batch.Body)
+		}
+		for _, line := range []string{`{"type":"person","name":"Eve","external_id":"PWR"}`, `{"id":"` + other + `","type":"person","external_id":"PWR"}`} {
+			match := "external_id"
+			if strings.Contains(line, other) {
+				match = "id"
+			}
+			imported := x.Owner.Post("/v1/directory/imports?format=ndjson&match="+match+"&workspace_id="+x.WorkspaceID, line).OK().Text("id")
+			n.RunImports(t)
+			refused := string(x.Owner.Get("/v1/directory/imports/" + imported + "/refused").Body)
+			if done := x.Owner.Get("/v1/directory/imports/" + imported); counts(done) != "completed 0 0 0 1" || !strings.Contains(refused, "this external_id waits for approval as that of another entry") {
+				t.Errorf("an import by %s is %s: %s", match, counts(done), refused)
+			}
 		}
 		// The same again is the same approval, and the one before is free only when it is approved.
 		if again := change(x.Owner, entry, body{"external_id": "PWR"}).OK().Text("approval_id"); again != id {

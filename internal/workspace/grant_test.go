@@ -11,6 +11,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/db"
 	"bursar/internal/server/servertest"
+	"bursar/internal/workspace"
 )
 
 const day = 24 * time.Hour
@@ -193,36 +194,99 @@ func TestNobodyDissolvesFourEyesAlone(t *testing.T) {
 
 func TestAnOwnerOrAnApproverExtendsTheDemandOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, ada, bob := n.Pair(t)
-		extend := x.Path("/second-person/extend")
-		owner := n.User(t, servertest.NewEmail())
-		ada.Post("/v1/organizations/"+x.OrganizationID+"/owners", body{"email": owner.Email()})
-		viewer := x.Member("viewer")
-		if got := ada.Post(extend, nil).OK(); got.Object()["extended"] != false {
-			t.Errorf("with two people there is nothing to extend: %s", got.Body)
-		}
-		ada.Delete(x.Path("/members/" + bob.UserID)).OK()
-		before := max(secondPerson(t, x, access.Payouts).DemandEnds(), secondPerson(t, x, access.Receiving).DemandEnds())
-		viewer.Post(extend, nil).Fails(403, "FORBIDDEN")
-		bob.Post(extend, nil).Fails(404, "RESOURCE_NOT_FOUND")
-		n.User(t, servertest.NewEmail()).Post(extend, nil).Fails(404, "RESOURCE_NOT_FOUND")
-		email := servertest.NewEmail()
-		puppet := n.User(t, email)
-		puppet.Join(ada.Post(x.Path("/members"), body{"email": email, "role": "admin"}).OK().Text("user_id"))
+		for _, by := range []string{"an owner", "an approver"} {
+			t.Run(by, func(t *testing.T) {
+				x, ada, bob := n.Pair(t)
+				extend := x.Path("/second-person/extend")
+				owner := x.Member("viewer")
+				ada.Post(x.OrganizationPath("/owners"), body{"user_id": owner.UserID}).OK()
+				ada.Delete(x.Path("/members/" + owner.UserID)).OK() // an owner need not be a member
+				viewer := x.Member("viewer")
+				extender := map[string]*servertest.Client{"an owner": owner, "an approver": ada}[by]
+				if got := extender.Post(extend, nil).OK(); got.Object()["extended"] != false {
+					t.Errorf("with two people there is nothing to extend: %s", got.Body)
+				}
+				ada.Delete(x.Path("/members/" + bob.UserID)).OK()
+				before := max(secondPerson(t, x, access.Payouts).DemandEnds(), secondPerson(t, x, access.Receiving).DemandEnds())
+				viewer.Post(extend, nil).Fails(403, "FORBIDDEN")
+				bob.Post(extend, nil).Fails(404, "RESOURCE_NOT_FOUND")
+				n.User(t, servertest.NewEmail()).Post(extend, nil).Fails(404, "RESOURCE_NOT_FOUND")
+				email := servertest.NewEmail()
+				puppet := n.User(t, email)
+				puppet.Join(ada.Post(x.Path("/members"), body{"email": email, "role": "admin"}).OK().Text("user_id"))
 
-		done := servertest.Decoded[api.SecondPersonExtended](ada.Post(extend, nil))
-		if want := before + access.Extension.Milliseconds(); !done.Extended || done.DemandedUntil != want {
-			t.Errorf("extended: %+v, want %d", done, want)
+				done := servertest.Decoded[api.SecondPersonExtended](extender.Post(extend, nil))
+				if want := before + access.Extension.Milliseconds(); !done.Extended || done.DemandedUntil != want {
+					t.Errorf("extended: %+v, want %d", done, want)
+				}
+				if from := secondPerson(t, x, access.Payouts).CountsFrom(puppet.UserID); from < done.DemandedUntil-1000 || from > done.DemandedUntil {
+					t.Errorf("who was appointed alone counts from %d, want %d", from, done.DemandedUntil)
+				}
+				for _, again := range []*servertest.Client{owner, ada} {
+					if got := servertest.Decoded[api.SecondPersonExtended](again.Post(extend, nil)); got.Extended || got.DemandedUntil != done.DemandedUntil {
+						t.Errorf("extended again: %+v", got)
+					}
+				}
+				if row := x.Audit("&action=iam.workspace.second_person_extended&outcome=success"); len(row) != 1 {
+					t.Errorf("the log has %v", row)
+				}
+			})
 		}
-		if from := secondPerson(t, x, access.Payouts).CountsFrom(puppet.UserID); from < done.DemandedUntil-1000 || from > done.DemandedUntil {
-			t.Errorf("who was appointed alone counts from %d, want %d", from, done.DemandedUntil)
+	})
+}
+
+// The demand need not last for 72 hours: it ends as soon as another approver counts, such as one whom the operator has appointed.
+func TestAnotherApproverWhoCountsEndsTheVacancy(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, ada, bob := n.Pair(t)
+		ada.Delete(x.Path("/members/" + bob.UserID)).OK()
+		carol := n.User(t, servertest.NewEmail())
+		if _, err := workspace.Appoint(t.Context(), n.DB, db.Caller{}, x.WorkspaceID, carol.Email()); err != nil {
+			t.Fatal(err)
 		}
-		if again := servertest.Decoded[api.SecondPersonExtended](ada.Post(extend, nil)); again.Extended || again.DemandedUntil != done.DemandedUntil {
-			t.Errorf("extended again: %+v", again)
+		ask := func() string {
+			return x.Owner.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", servertest.Account("1")).OK().Text("approval_id")
 		}
-		if row := x.Audit("&action=iam.workspace.second_person_extended&outcome=success"); len(row) != 1 {
-			t.Errorf("the log has %v", row)
+		early := ask()
+		n.Person(t, carol).Approve(early).Fails(403, "FORBIDDEN")
+		if !secondPerson(t, x, access.Receiving).Vacant() {
+			t.Error("a new approver ends the vacancy at once")
 		}
+		n.Clock.Advance(day + time.Second)
+		x.Owner = ada.Again(t)
+		for _, pair := range access.Pairs() {
+			if p := secondPerson(t, x, pair); p.Vacant() || !p.Demanded() {
+				t.Errorf("after a day: vacant %v, demanded %v", p.Vacant(), p.Demanded())
+			}
+		}
+		n.Person(t, carol.Again(t)).Approve(ask()).OK()
+	})
+}
+
+// A role that a rule names takes a second person, too, if it approves nothing any more: its holders approve by another one.
+func TestAGrantOfARoleThatARuleNamesTakesASecondPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, ada, bob := n.Pair(t)
+		x.Define("signatory", "ws.read", "ws.payouts.approve")
+		x.Give(bob, "signatory")
+		viewer, later := x.Member("viewer"), x.Member("viewer")
+		grant := func(c *servertest.Client) *servertest.Answer {
+			return ada.Post(x.Path("/roles"), body{"user_id": c.UserID, "role": "signatory"})
+		}
+		rule := ada.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "signatory"}).Created().Text("id")
+		x.Define("signatory", "ws.read")
+		id := waits(grant(later))
+		invited := waits(ada.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "signatory"}))
+		if has(t, x, later.UserID, "signatory") {
+			t.Error("a grant that waits has happened")
+		}
+		bob.Approve(id).OK()
+		bob.Approve(invited).OK()
+		if !has(t, x, later.UserID, "signatory") {
+			t.Error("an approved grant has not happened")
+		}
+		bob.Approve(ada.Delete("/v2/approval-rules/" + rule).OK().Text("approval_id")).OK()
+		grant(viewer).OK() // of a role that no rule names
 	})
 }
 
