@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
@@ -93,6 +94,20 @@ func TestASumCountsWhatWaitsAndNotWhatIsCancelledRejectedOrFailed(t *testing.T) 
 		s.maker.Post(payouts+"/"+sent+"/cancel", nil).OK()
 		expect("after one of before is cancelled", 900_000, "pending")
 		expect("more than the sum again", 100_000, "initiated")
+
+		refused := toNumber("1234569003") // by the bank
+		failed, _ := s.pay(s.maker, 999_900, refused)
+		if _, got := s.pay(s.maker, 1_000_000, refused); got != "pending" {
+			t.Fatalf("the second that the bank refuses is %s", got)
+		}
+		if _, got := s.pay(s.maker, 200, refused); got != "initiated" {
+			t.Errorf("above the sum: %s", got)
+		}
+		n.RunPayouts(t)
+		state(s.maker, failed, "failed")
+		if _, got := s.pay(s.maker, 1_000_000, refused); got != "pending" {
+			t.Errorf("after those that failed: %s", got)
+		}
 	})
 }
 
@@ -119,15 +134,30 @@ func TestASumOfAPayeeCountsTheirEntryAndTheirNumber(t *testing.T) {
 	})
 }
 
-func TestASumOfARequesterCountsTheirMachineClients(t *testing.T) {
+func TestASumOfARequesterCountsTheirKeysAndMachineClients(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		s := newSummed(t, n, body{"approvals": 1, "per": "day", "each": "maker", "above_cents": 1_500_000})
+		s := newSummed(t, n, body{"approvals": 1, "per": "day", "each": "maker", "above_cents": 2_500_000})
 		robot := machine(t, s.Tenant, s.maker)
 		for i, one := range []struct {
 			by   *servertest.Client
 			want string
-		}{{s.maker, "pending"}, {robot, "initiated"}, {s.maker, "initiated"}} {
+		}{{n.Person(t, s.maker), "pending"}, {robot, "pending"}, {s.maker, "initiated"}, {robot, "initiated"}, {n.Person(t, s.maker), "initiated"}} { // s.maker is a key
 			if _, got := s.pay(one.by, 1_000_000, toNumber(fmt.Sprint(1_000_000_000+i))); got != one.want {
+				t.Errorf("payout %d: %s, want %s", i, got, one.want)
+			}
+		}
+	})
+}
+
+// A rule for both modes has a sum for each: the sandbox uses up nothing of live payouts.
+func TestASumIsOfOneMode(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n, _, _ := startLive(t, store)
+		s := newSummed(t, n, body{"approvals": 1, "per": "day", "each": "payee", "above_cents": 1_000_000})
+		live := s.LiveAccount()
+		s.Deposit(live, 100_000_000)
+		for i, one := range []struct{ account, want string }{{s.account, "pending"}, {s.account, "initiated"}, {live, "pending"}, {live, "initiated"}, {s.account, "initiated"}} {
+			if got := s.maker.Post(payouts, request(one.account, 900_000)).Created().Text("status"); got != one.want {
 				t.Errorf("payout %d: %s, want %s", i, got, one.want)
 			}
 		}

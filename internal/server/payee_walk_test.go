@@ -187,9 +187,28 @@ func TestNoWriteAnswersAnAccountNumberToWhoMayNotReadThem(t *testing.T) {
 			"a rehearsal of a merge":        writer.Post(path+"/merge", body{"sources": []string{other}, "dry_run": true}).OK(),
 			"a merge":                       writer.Post(path+"/merge", body{"sources": []string{other}}).OK(),
 			"an entry":                      writer.Patch(path, body{"fields": body{"note": "x"}}).OK(),
+			"a batch":                       writer.Post("/v1/directory/batch", body{"workspace_id": x.WorkspaceID, "items": []body{{"id": entry, "fields": body{"note": "y"}}}}).OK(),
+			"an import": writer.Post("/v1/directory/imports?format=ndjson&workspace_id="+x.WorkspaceID,
+				`{"type":"person","name":"Mallory","receiving_methods":[{"provider":"bank","account_name":"Mallory","account_id":"5566778892"}]}`).OK(),
+			"a deletion": writer.Delete(path).OK(),
+			"a recovery": writer.Post(path+"/restore", nil).OK(),
 		} {
 			if text := string(answer.Body); strings.Contains(text, "5566") || strings.Contains(what, "merge") && strings.Contains(text, "rm_") {
 				t.Errorf("%s answers %s", what, text)
+			}
+		}
+		merge := x.Owner.Get("/v1/directory/merges?workspace_id=" + x.WorkspaceID).OK().Column("id")[0]
+		x.Member("admin") // from this point on, changes need a second person
+		asked := writer.Post(path+"/receiving-methods", servertest.Account("5566778893")).OK()
+		for what, answer := range map[string]*servertest.Answer{
+			"one that waits":         asked,
+			"the undo of a merge":    writer.Post("/v1/directory/merges/"+merge+"/undo", nil),
+			"one that is withdrawn":  writer.Post("/v1/approvals/"+asked.Text("approval_id")+"/withdraw", nil).OK(),
+			"a name that waits":      writer.Patch(path, body{"name": "Eve"}).OK(),
+			"a method that is ended": writer.Delete(path + "/receiving-methods/" + asked.Text("id")),
+		} {
+			if strings.Contains(string(answer.Body), "5566") {
+				t.Errorf("%s answers %s", what, answer.Body)
 			}
 		}
 		if rows := x.Audit("&action=directory.receiving_method.revealed"); len(rows) > 0 && rows[0]["actor_id"] == writer.UserID {
