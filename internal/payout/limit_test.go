@@ -282,6 +282,10 @@ func TestTheModeOfARuleIsThatOfItsAccountOrBoth(t *testing.T) {
 			g.Owner.Post(path, strip(terms("test"))).Invalid("mode")
 			g.Owner.Post(path, strip(terms("sandbox"))).Created()
 			g.Owner.Post(path, strip(terms("both"))).Created() // another scope
+			unnamed := strip(terms(""))
+			delete(unnamed, "mode")
+			delete(unnamed, "account_id")
+			g.expect("without a mode, "+path, g.Owner.Post(path, unnamed).Created().Text("mode"), "both")
 		}
 	})
 }
