@@ -353,6 +353,16 @@ func TestARequestEndsWithTheOperatorWhoMadeIt(t *testing.T) {
 				}
 				return err
 			},
+			"they are reset": func(who *servertest.Client) error { // which takes two
+				done, err := s.Reset(t.Context(), at(n, someone(t, n, "ops.access")), operator.UserInput{UserID: who.UserID})
+				if err == nil {
+					other := someone(t, n, "ops.access")
+					list := servertest.Decoded[[]api.OpsRequest](other.Get(waiting + "?limit=100"))
+					reset := list[slices.IndexFunc(list, func(r api.OpsRequest) bool { return r.ID == done.RequestID })]
+					other.Post(waiting+"/"+reset.ID+"/approve", body{"digest": reset.Digest}).OK()
+				}
+				return err
+			},
 			"they are no longer an operator": func(who *servertest.Client) error {
 				_, err := operator.Remove(t.Context(), n.DB, db.Caller{}, who.Email())
 				return err
