@@ -143,6 +143,22 @@ func TestCursorsAreBoundToTheTenant(t *testing.T) {
 			cursor, _ := x.Owner.Get(x.Path(list) + "?limit=1").OK().Page()
 			x.Owner.Get(y.Path(list) + "?cursor=" + cursor).Invalid("cursor")
 		}
+		account := x.Account(100_000)
+		x.Account(0)
+		for i := range 2 {
+			x.Owner.AddMethod(x.Entry("Ada"), servertest.Account(fmt.Sprint(1_000_000_000+i)))
+			x.Owner.Post("/v1/directory/tags", body{"workspace_id": x.WorkspaceID, "name": servertest.NewEmail()}).OK()
+			x.Owner.Post("/v2/payout-requests", body{"source_account_id": account, "amount_cents": 100, "currency": "PHP",
+				"settlement_account": body{"bank_account_name": "Ada", "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}}).Created()
+		}
+		for _, list := range []string{"/v1/directory", "/v1/directory/tags", "/v1/audit", "/v1/approvals", "/v2/accounts", "/v2/payout-requests"} {
+			of := func(z *servertest.Tenant) string { return list + "?limit=1&workspace_id=" + z.WorkspaceID }
+			cursor, _ := x.Owner.Get(of(x)).OK().Page()
+			if cursor == "" {
+				t.Fatalf("%s has one page", list)
+			}
+			x.Owner.Get(of(y) + "&cursor=" + cursor).Invalid("cursor")
+		}
 		for _, list := range []string{"/v1/workspaces", "/v1/organizations", "/v1/invitations"} {
 			cursor, _ := x.Owner.Get(list + "?limit=1").OK().Page()
 			y.Owner.Get(list + "?cursor=" + cursor).Invalid("cursor")
