@@ -26,6 +26,33 @@ func TestAPayoutThatWasApprovedWithACompromisedKeyIsHeld(t *testing.T) {
 	})
 }
 
+func TestTheVoteOfACompromisedKeyDoesNotCount(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for _, compromised := range []bool{true, false} {
+			x := n.Tenant(t)
+			colleague := x.Member("admin") // a session of a key
+			second, third := n.Person(t, x.Member("disbursement_authorizer")), n.Person(t, x.Member("disbursement_authorizer"))
+			x.EverybodyCounts()
+			rule := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2, "keys_may_approve": true}).Created()
+			second.Approve(rule.Text("approval_id")).OK()
+			id := pay(x.Owner, x.Account(100_000), 10_000)
+			approve(colleague, id).OK()
+			path := "/v1/api-keys/" + colleague.Get("/v1/api-keys").OK().Column("id")[0]
+			if compromised {
+				colleague.Post(path+"/compromised", nil).OK()
+			} else {
+				colleague.Delete(path).OK()
+			}
+			approve(second, id).OK()
+			if compromised {
+				state(x.Owner, id, "initiated")
+				approve(third, id).OK()
+			}
+			state(x.Owner, id, "pending")
+		}
+	})
+}
+
 func TestAPayoutThatWasApprovedWithAKeyThatIsOnlyRevokedIsSent(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

@@ -231,6 +231,39 @@ func TestTheSuccessorOfACompromisedKeyIsCompromised(t *testing.T) {
 	})
 }
 
+// A machine client that was made with the key, or by a member who came through it, loses its access until an admin confirms it.
+func TestAMachineClientThatCameThroughACompromisedKeyIsSuspended(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		key, thief := stolenKey(t, n, x.Owner)
+		puppet := ghost(t, x, thief, "directory_manager")
+		made := func(by, keyID string) string {
+			t.Helper()
+			id, _, err := n.Identity.CreateClient(t.Context(), db.Caller{Actor: audit.Actor{Type: audit.User, ID: by, KeyID: keyID}}, x.WorkspaceID, "Robot", "viewer")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		byKey, byPuppet, other := made(x.Owner.UserID, key), made(puppet.UserID, ""), made(x.Owner.UserID, "")
+		roles := func(id string) int {
+			return n.Count(t, `SELECT count(*) FROM member_role WHERE workspace_id = $1 AND account_id = $2`, x.WorkspaceID, id)
+		}
+		report(t, n, x.Owner, key)
+		if roles(byKey) != 0 || roles(byPuppet) != 0 || roles(other) != 1 {
+			t.Errorf("they have %d, %d and %d roles", roles(byKey), roles(byPuppet), roles(other))
+		}
+		for _, one := range suspended(x) {
+			if one.UserID == byPuppet {
+				n.Person(t, x.Owner).Post(x.Path("/suspended/"+one.ID+"/confirm"), nil).OK()
+			}
+		}
+		if roles(byKey) != 0 || roles(byPuppet) != 1 {
+			t.Errorf("after the confirmation they have %d and %d roles", roles(byKey), roles(byPuppet))
+		}
+	})
+}
+
 func TestTheLastAdminIsNotSuspended(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
