@@ -54,13 +54,31 @@ func (p person) byTwo(need Permission) bool {
 	return slices.ContainsFunc(p.roles, func(r heldRole) bool { return r.byTwo && r.permissions.Has(need) })
 }
 
-// staff are the members of a workspace.
-type staff struct{ people, clients map[string]person }
+// staff are the members of a workspace, and those who were recorded as approvers.
+type staff struct {
+	people, clients map[string]person
+	recorded        []recorded
+}
 
-// staffOf returns the permissions of each member of a workspace.
+// recorded is a recorded approver of a pair.
+type recorded struct {
+	accountID, pair string
+	came            arrival
+	gone            bool // they may have returned
+}
+
+// staffOf returns the permissions of each member of a workspace. It reads the recorded approvers first, because another transaction may add
+// a member meanwhile: whoever is recorded and not a member is gone.
 func staffOf(q db.Q, workspaceID string) (staff, error) {
-	all := staff{map[string]person{}, map[string]person{}}
-	err := q.Each(func(r db.Rows) error {
+	all := staff{people: map[string]person{}, clients: map[string]person{}}
+	var err error
+	all.recorded, err = db.Collect(q, func(r db.Rows) recorded {
+		return recorded{r.Text(0), r.Text(1), arrival{r.Int(2), r.Int(3)}, !r.Null(4)}
+	}, `SELECT account_id, pair, since, not_before, gone_at FROM approver WHERE workspace_id = $1`, workspaceID)
+	if err != nil {
+		return all, err
+	}
+	err = q.Each(func(r db.Rows) error {
 		role, builtIn := BuiltInRole(r.Text(1))
 		if !builtIn {
 			role.Permissions = ParseSet(r.Text(2))
@@ -108,16 +126,16 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, all staff, now int6
 	}
 	slices.Sort(p.people)
 	p.Present, p.other.present = pair.present(all.people), pair.other().present(all.people)
-	err = q.Each(func(r db.Rows) error {
+	for _, one := range all.recorded {
 		switch {
-		case !slices.Contains(p.people, r.Text(0)):
-			p.gone = append(p.gone, r.Text(0))
-		case r.Null(3): // else they have returned
-			p.since[r.Text(0)] = arrival{r.Int(1), r.Int(2)}
+		case one.pair != pair.name:
+		case !slices.Contains(p.people, one.accountID):
+			p.gone = append(p.gone, one.accountID)
+		case !one.gone:
+			p.since[one.accountID] = one.came
 		}
-		return nil
-	}, `SELECT account_id, since, not_before, gone_at FROM approver WHERE workspace_id = $1 AND pair = $2`, workspaceID, pair.name)
-	return p.inForce(), err
+	}
+	return p.inForce(), nil
 }
 
 // present reports whether one person may request and another may approve.
