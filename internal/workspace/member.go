@@ -244,6 +244,9 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 		if err != nil {
 			return removed, audit.Event{}, err
 		}
+		if err := identity.LockAccount(tx, member.AccountID); err != nil { // so that nothing they decide is stored after the answer
+			return removed, audit.Event{}, err
+		}
 		event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: in.ID, ResourceID: member.ID, Description: "Removed " + name,
 			Changes: memberChanges(member.Status(), "", slices.Sorted(maps.Keys(roles)), nil)}
 		if leaves {

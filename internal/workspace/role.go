@@ -156,6 +156,9 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 		event.Changes.Add("roles", in.Role, nil)
 		may, err := access.HeldBy(tx.Q, in.ID, member.AccountID)
 		if err == nil {
+			err = identity.LockAccount(tx, member.AccountID) // so that nothing they decide by the role is stored after the answer
+		}
+		if err == nil {
 			err = access.RemoveRole(tx, in.ID, member.AccountID, in.Role)
 		}
 		if err == nil {
