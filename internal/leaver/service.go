@@ -109,7 +109,7 @@ func find(q db.Q, in RemoveInput) (who person, err error) {
 
 var errNotIn = fault.Missing("person in the organization")
 
-// lock locks the organization, then the workspaces by id. It returns the checklist as of then.
+// lock locks the organization, then the workspaces by id, then the accounts. It returns the checklist as of then.
 func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist, err error) {
 	who, err := find(tx.Q, in)
 	if err == nil {
@@ -125,6 +125,9 @@ func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist,
 		return list, err
 	}
 	if err := access.LockAllMembers(tx, in.ID); err != nil {
+		return list, err
+	}
+	if err := identity.LockAccount(tx, who.id); err != nil { // they may be creating a key
 		return list, err
 	}
 	if err := identity.LockCaller(tx, by); err != nil {
