@@ -88,7 +88,7 @@ func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval
 			return answer, event, err
 		}
 		if err := kind.Lock(tx, a); err != nil {
-			return answer, event, err
+			return answer, event, s.endedOr(tx, a.ID, err)
 		}
 		if _, err := access.ObserveSecondPerson(tx, kind.Pair, a.WorkspaceID); err != nil {
 			return answer, event, err
@@ -194,6 +194,18 @@ func (s *Service) stillPending(tx *db.Tx, id string) (Approval, error) {
 		return a, fault.New(api.CodeApprovalDecided, "this is no longer pending: it is %s", api.ApprovalExpired)
 	}
 	return a, nil
+}
+
+// endedOr returns why an approval is no longer pending, if whatever made it impossible to lock its subject has ended it. Otherwise it
+// returns the error.
+func (s *Service) endedOr(tx *db.Tx, id string, err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) { // any other error ends the transaction
+		if _, ended := s.stillPending(tx, id); ended != nil {
+			return ended
+		}
+	}
+	return err
 }
 
 // carryOut performs the effects of a decision, which may be the last of several votes. It returns the event of that, with those of its
