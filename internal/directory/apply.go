@@ -62,6 +62,7 @@ type applier struct {
 	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store contains
 	tags     map[string]api.Tag       // the existing ones, by nameKey
 	external map[string]string        // the entries that have the external ids of the rows
+	given    map[string]string        // those that got them in this transaction
 	waiting  map[string]string        // the entries that wait for approval to have them
 	matches  matches
 	common   []string // words that have become common
@@ -71,8 +72,11 @@ type applier struct {
 // errNewKey means that the workspace has a new data key, which the search did not include.
 var errNewKey = errors.New("the workspace has another data key since a moment ago")
 
-// applyMany runs fn with an applier in a transaction. It retries the transaction if another one has just used an external id, or created a
-// data key.
+// errHeldNow means that an external id that a row gave to an entry has just been held for another one.
+var errHeldNow = errors.New("an external id waits for approval since a moment ago")
+
+// applyMany runs fn with an applier in a transaction. It retries the transaction if another one has just used or held an external id, or
+// created a data key.
 func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *applier) (T, error)) (T, error) {
 	for again := 0; ; again++ {
 		if a.match == matchAccount || a.job {
@@ -84,8 +88,11 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 		var done applier
 		out, err := db.Write(ctx, a.service.db, by, func(tx *db.Tx) (T, audit.Event, error) {
 			done = a
-			done.tx, done.by = tx, by
+			done.tx, done.by, done.given = tx, by, map[string]string{}
 			out, err := fn(&done)
+			if err == nil {
+				err = done.noneHeld()
+			}
 			if err == nil && a.accounts != nil {
 				var current bool
 				if current, err = a.accounts.Current(tx.Q); err == nil && !current {
@@ -98,7 +105,7 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 			}
 			return out, event, err
 		})
-		if again < 3 && (db.IsUnique(err) || errors.Is(err, errNewKey)) {
+		if again < 3 && (db.IsUnique(err) || errors.Is(err, errNewKey) || errors.Is(err, errHeldNow)) {
 			continue
 		}
 		if err == nil {
@@ -243,13 +250,24 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 		return result{}, err
 	}
 	a.common = append(a.common, common...)
-	a.name(e)
+	a.name(e, "")
 	a.matched(e.ID, nil, e.Fields)
 	a.events = append(a.events, e.event(audit.EntryCreated, "Created"))
 	if err := attach(a.tx, e.ID, tags); err != nil {
 		return result{}, err
 	}
 	return result{action: rowCreated, id: e.ID, doubles: found}, a.addMethods(e, nil, row.Methods)
+}
+
+// noneHeld returns errHeldNow if another entry waits for approval to have an external id that a row has given.
+func (a *applier) noneHeld() error {
+	held, err := heldExternalIDs(a.tx.Q, a.workspace, slices.Sorted(maps.Keys(a.given)))
+	for external, id := range held {
+		if err == nil && id != a.given[external] {
+			err = errHeldNow
+		}
+	}
+	return err
 }
 
 // free refuses an external id that another entry has. The index would refuse it, too, but its error ends the transaction. If another
@@ -264,10 +282,14 @@ func (a *applier) free(e entry) error {
 	return nil
 }
 
-// name records that an entry has its external id.
-func (a *applier) name(e entry) {
+// name records that an entry has its external id in place of an earlier one.
+func (a *applier) name(e entry, before string) {
+	delete(a.external, before)
 	if e.ExternalID != "" {
 		a.external[e.ExternalID] = e.ID
+	}
+	if delete(a.given, before); e.ExternalID != "" && e.ExternalID != before {
+		a.given[e.ExternalID] = e.ID
 	}
 }
 
@@ -340,8 +362,7 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 		if err := update(a.tx, before, after); err != nil {
 			return result{}, err
 		}
-		delete(a.external, before.ExternalID)
-		a.name(after)
+		a.name(after, before.ExternalID)
 		a.matched(id, before.Fields, after.Fields)
 	}
 	event.Changes = append(event.Changes, noted...)

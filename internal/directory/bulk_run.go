@@ -199,6 +199,7 @@ func (a *applier) bulkRestore(id, moment string) (result, error) {
 		if err := notHeld(a.tx.Q, a.workspace, external, id); err != nil {
 			return result{}, err
 		}
+		a.given[external] = id
 	}
 	e, event, err := a.service.bringBack(a.tx, a.by, entryRef{id: id, workspaceID: a.workspaceID, workspace: a.workspace}, max(deletedAt-1, a.tx.Now()-keepDeleted.Milliseconds()))
 	if err != nil || e.ID == "" {

@@ -257,6 +257,11 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 		if err := free(tx.Q, e.workspace, c.After.ExternalID, e.ID); err != nil {
 			return err
 		}
+		if c.Operation == "" {
+			if err := claimExternalID(tx, e, c.After.ExternalID); err != nil {
+				return err
+			}
+		}
 		external = db.NullText(c.After.ExternalID)
 	}
 	c.Methods = nil // only the approval has their numbers, sealed
@@ -266,6 +271,17 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 	}
 	return tx.Exec(`INSERT INTO pending_identity (entry_id, workspace_number, approval_id, external_id, change) VALUES ($1, $2, $3, $4, $5)`,
 		stored(e.ID), e.workspace, approvalID, external, string(text))
+}
+
+// claimExternalID waits for transactions that give another entry an external id, and lets later ones wait for this one: the index of entries
+// gets the id for a moment. If another entry got it, the index refuses it. Whoever gives an entry an external id calls notHeld after that,
+// which then finds what was held meanwhile.
+func claimExternalID(tx *db.Tx, e entry, externalID string) error {
+	const set = `UPDATE directory_entry SET external_id = $2 WHERE id = $1`
+	if err := tx.Exec(set, stored(e.ID), db.NullText(externalID)); err != nil {
+		return err
+	}
+	return tx.Exec(set, stored(e.ID), db.NullText(e.ExternalID))
 }
 
 // dropIdentity deletes what waits for an entry and an approval; an empty approval id means any.

@@ -153,10 +153,13 @@ func (s *Service) Merge(ctx context.Context, by db.Caller, in MergeInput) (api.M
 		}
 		answer.ID, answer.CreatedAt = tx.NewID("mrg"), tx.Now()
 		answer.UndoUntil = answer.CreatedAt + keepMerge.Milliseconds()
-		if err := notHeld(tx.Q, target.workspace, plan.after.ExternalID, target.ID); err != nil && plan.after.ExternalID != target.ExternalID {
+		event, err := s.merge(tx, by, answer, target, sources, plan)
+		if err == nil && plan.after.ExternalID != target.ExternalID {
+			err = notHeld(tx.Q, target.workspace, plan.after.ExternalID, target.ID)
+		}
+		if err != nil {
 			return answer, audit.Event{}, err
 		}
-		event, err := s.merge(tx, by, answer, target, sources, plan)
 		if len(noted) > 0 {
 			event.Each()[0].Changes = append(event.Each()[0].Changes, noted...)
 		}

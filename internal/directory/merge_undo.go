@@ -69,13 +69,16 @@ func (s *Service) UndoMerge(ctx context.Context, by db.Caller, in OneMergeInput)
 		if err := s.endIdentity(tx, by, target.entry, "a merge into the entry was undone"); err != nil {
 			return m, audit.Event{}, err
 		}
-		for _, p := range sources {
-			if err := notHeld(tx.Q, p.workspace, p.ExternalID, p.ID); err != nil {
-				return m, audit.Event{}, fault.Replace(err, api.CodeExternalIDTaken, errHeldSince)
-			}
-		}
 		m.UndoneAt = tx.Now()
 		event, err := s.unmerge(tx, by, m, state, target, sources)
+		for _, p := range sources {
+			if err == nil {
+				err = fault.Replace(notHeld(tx.Q, p.workspace, p.ExternalID, p.ID), api.CodeExternalIDTaken, errHeldSince)
+			}
+		}
+		if err != nil {
+			return m, audit.Event{}, err
+		}
 		if len(noted) > 0 {
 			event.Each()[0].Changes = append(event.Each()[0].Changes, noted...)
 		}

@@ -269,10 +269,10 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		if err := notHeld(tx.Q, e.workspace, e.ExternalID, e.ID); err != nil {
+		if err := insert(tx, e, words); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
-		if err := insert(tx, e, words); err != nil {
+		if err := notHeld(tx.Q, e.workspace, e.ExternalID, e.ID); err != nil {
 			return api.Created{}, audit.Event{}, err
 		}
 		if common, err = declareCommon(tx, e.workspace, doubtful); err != nil {
@@ -321,11 +321,8 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 		event := after.event(audit.EntryUpdated, "Updated")
 		if changed {
 			event.Changes = before.changesTo(after)
-			if after.ExternalID != before.ExternalID {
+			if err = update(tx, before, after); err == nil && after.ExternalID != before.ExternalID {
 				err = notHeld(tx.Q, after.workspace, after.ExternalID, after.ID)
-			}
-			if err == nil {
-				err = update(tx, before, after)
 			}
 			if err != nil {
 				return api.Created{}, audit.Event{}, err
