@@ -2,8 +2,8 @@ package concurrent_test
 
 import (
 	"fmt"
+	"sync"
 	"testing"
-	"time"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -50,41 +50,50 @@ const waiting = `WITH next AS (SELECT pid FROM pg_stat_activity WHERE $1::int = 
 	SELECT count(*) FROM pg_stat_activity a
 	WHERE a.pid IN (SELECT pid FROM next) OR EXISTS (SELECT 1 FROM next WHERE next.pid = ANY (pg_blocking_pids(a.pid)))`
 
-// heldUp runs requests that change a workspace's members while the workspace is
-// locked, until all of them are in the middle of their transactions.
-func heldUp(t *testing.T, x *servertest.Tenant, count int, act func(i int) *servertest.Answer) (answers []*servertest.Answer) {
+// heldUp begins requests one after the other while a transaction locks something, each once the earlier ones are in the middle of their
+// transactions. Then the transaction does the rest, if there is any, and commits.
+func heldUp(t *testing.T, n *servertest.Node, lock string, rest func(tx *db.Tx) error, requests ...func() *servertest.Answer) []*servertest.Answer {
 	t.Helper()
-	done := make(chan struct{})
-	_, err := db.Write(t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	answers := make([]*servertest.Answer, len(requests))
+	var done sync.WaitGroup
+	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("a test holds a lock")
-		var pid int
-		if _, err := tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING pg_backend_pid()`, x.WorkspaceID).Scan(&pid); err != nil {
+		if err := tx.Exec(lock); err != nil {
 			return struct{}{}, exempt, err
 		}
-		go func() {
-			defer close(done)
-			answers = servertest.SideBySide(count, act)
-		}()
-		for deadline := time.Now().Add(wait.Limit()); x.Node.Count(t, waiting, pid) < count; {
-			if time.Now().After(deadline) {
-				t.Error("the requests never met")
-				break
-			}
+		var pid int
+		if _, err := tx.Row(`SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+			return struct{}{}, exempt, err
 		}
-		return struct{}{}, exempt, nil
+		for i, request := range requests {
+			done.Go(func() { answers[i] = request() })
+			wait.Until(t, "the request waits", func() bool { return n.Count(t, waiting, pid) > i })
+		}
+		if rest == nil {
+			return struct{}{}, exempt, nil
+		}
+		return struct{}{}, exempt, rest(tx)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	<-done
+	done.Wait()
 	return answers
+}
+
+// lockWorkspace is a lock that holds up requests that change a workspace's members.
+func lockWorkspace(x *servertest.Tenant) string {
+	return `UPDATE workspace SET name = name WHERE id = '` + x.WorkspaceID + `'`
 }
 
 func TestNodeThatLosesTheRaceGivesTheWinnersAnswer(t *testing.T) {
 	t.Parallel()
 	x, clients := twoNodes(t, dbtest.Postgres(t))
 	request := body{"email": servertest.NewEmail(), "role": "viewer"}
-	answers := heldUp(t, x, 2, func(i int) *servertest.Answer { return once(clients[i], "raced", "POST", x.Path("/members"), request) })
+	raced := func(c *servertest.Client) func() *servertest.Answer {
+		return func() *servertest.Answer { return once(c, "raced", "POST", x.Path("/members"), request) }
+	}
+	answers := heldUp(t, x.Node, lockWorkspace(x), nil, raced(clients[0]), raced(clients[1]))
 	if got := servertest.Statuses(answers); got["200"] != 2 || string(answers[0].Body) != string(answers[1].Body) {
 		t.Errorf("answered %v: %s and %s", got, answers[0].Body, answers[1].Body)
 	}
@@ -115,9 +124,10 @@ func TestKeyWhoseTimeIsOverIsGoodForOneMore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answers := heldUp(t, x, 2, func(i int) *servertest.Answer {
-			return once(clients[i], key, "PATCH", path, body{"name": "Second " + key})
-		})
+		second := func(c *servertest.Client) func() *servertest.Answer {
+			return func() *servertest.Answer { return once(c, key, "PATCH", path, body{"name": "Second " + key}) }
+		}
+		answers := heldUp(t, x.Node, lockWorkspace(x), nil, second(clients[0]), second(clients[1]))
 		if got := servertest.Statuses(answers); got["200"] != 2 {
 			t.Errorf("answered %v", got)
 		}
