@@ -138,6 +138,37 @@ type Kind struct {
 	Now func(q db.Q, a Approval) ([]api.ApprovalField, error)
 }
 
+// KindOf is a kind of approvals of changes that are each described by a T. Its functions get the T.
+type KindOf[T any] struct {
+	Kind
+	Apply, Drop func(tx *db.Tx, a Approval, change T) (changes audit.Changes, of string, err error)
+	Show        func(change T, full bool) (summary string, fields []api.ApprovalField)
+}
+
+// Decoding returns the kind with functions that read the T from the approval.
+func (k KindOf[T]) Decoding() Kind {
+	decide := func(fn func(*db.Tx, Approval, T) (audit.Changes, string, error)) func(*db.Tx, Approval) (audit.Changes, string, error) {
+		return func(tx *db.Tx, a Approval) (audit.Changes, string, error) {
+			var change T
+			if err := a.Payload(&change); err != nil {
+				return nil, "", err
+			}
+			return fn(tx, a, change)
+		}
+	}
+	kind := k.Kind
+	kind.Apply, kind.Drop = decide(k.Apply), decide(k.Drop)
+	kind.Show = func(a Approval, full bool) (string, []api.ApprovalField, error) {
+		var change T
+		if err := a.Payload(&change); err != nil {
+			return "", nil, err
+		}
+		summary, fields := k.Show(change, full)
+		return summary, fields, nil
+	}
+	return kind
+}
+
 // Request describes an approval to create.
 type Request struct {
 	Kind        string

@@ -43,18 +43,16 @@ func (s *Service) registerPolicies() {
 }
 
 func policyKindOf(name string, pairs [2]access.Pair) Kind {
-	return Kind{
-		Name: name, Read: readOf(pairs[0]), Make: access.WSWrite, Pair: pairs[0], Also: pairs[1], Mail: mail.BankDetailsChange,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.ReceivingPolicyApproved, api.ApprovalRejected: audit.ReceivingPolicyRejected,
-			api.ApprovalWithdrawn: audit.ReceivingPolicyWithdrawn, api.ApprovalExpired: audit.ReceivingPolicyExpired,
+	return KindOf[policyChange]{
+		Kind: Kind{
+			Name: name, Read: readOf(pairs[0]), Make: access.WSWrite, Pair: pairs[0], Also: pairs[1], Mail: mail.BankDetailsChange,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.ReceivingPolicyApproved, api.ApprovalRejected: audit.ReceivingPolicyRejected,
+				api.ApprovalWithdrawn: audit.ReceivingPolicyWithdrawn, api.ApprovalExpired: audit.ReceivingPolicyExpired,
+			},
+			Lock: func(*db.Tx, Approval) error { return nil }, // the version decides
 		},
-		Lock: func(*db.Tx, Approval) error { return nil }, // the version decides
-		Apply: func(tx *db.Tx, a Approval) (audit.Changes, string, error) {
-			var c policyChange
-			if err := a.Payload(&c); err != nil {
-				return nil, "", err
-			}
+		Apply: func(tx *db.Tx, a Approval, c policyChange) (audit.Changes, string, error) {
 			receiving, payouts, err := observePairs(tx, a.WorkspaceID)
 			if err != nil {
 				return nil, "", err
@@ -68,17 +66,15 @@ func policyKindOf(name string, pairs [2]access.Pair) Kind {
 			}
 			return c.changes(), policyOf, err
 		},
-		Drop: func(*db.Tx, Approval) (audit.Changes, string, error) { return nil, policyOf, nil },
-		Show: func(a Approval, _ bool) (string, []api.ApprovalField, error) {
-			var c policyChange
-			err := a.Payload(&c)
+		Drop: func(*db.Tx, Approval, policyChange) (audit.Changes, string, error) { return nil, policyOf, nil },
+		Show: func(c policyChange, _ bool) (string, []api.ApprovalField) {
 			return "Less protection of receiving methods", []api.ApprovalField{
 				{Field: "receiving_approval", Before: c.ApprovalBefore, After: c.ApprovalAfter},
 				{Field: "receiving_cooling_hours", Before: hoursText(c.HoursBefore), After: hoursText(c.HoursAfter)},
 				{Field: "second_person_hours", Before: hoursText(c.DemandBefore), After: hoursText(c.DemandAfter)},
-			}, err
+			}
 		},
-	}
+	}.Decoding()
 }
 
 // readOf returns the permission to see the objects of a pair.

@@ -23,14 +23,17 @@ type identityRequest struct {
 }
 
 func (s *Service) identityApprovals() approval.Kind {
-	return approval.Kind{
-		Name: identityKind, Read: access.DirectoryRead, Make: access.DirectoryWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.PayeeIdentityApproved, api.ApprovalRejected: audit.PayeeIdentityRejected,
-			api.ApprovalWithdrawn: audit.PayeeIdentityWithdrawn, api.ApprovalExpired: audit.PayeeIdentityExpired,
+	return approval.KindOf[identityRequest]{
+		Kind: approval.Kind{
+			Name: identityKind, Read: access.DirectoryRead, Make: access.DirectoryWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.PayeeIdentityApproved, api.ApprovalRejected: audit.PayeeIdentityRejected,
+				api.ApprovalWithdrawn: audit.PayeeIdentityWithdrawn, api.ApprovalExpired: audit.PayeeIdentityExpired,
+			},
+			Lock: s.lockIdentity, Parts: s.identityParts,
 		},
-		Lock: s.lockIdentity, Apply: s.applyIdentityRequest, Drop: dropIdentityRequest, Parts: s.identityParts, Show: showIdentity,
-	}
+		Apply: s.applyIdentityRequest, Drop: dropIdentityRequest, Show: identityRequest.show,
+	}.Decoding()
 }
 
 // requestIdentity holds a change of the identity of an entry as an approval of its own. A change that waited for the entry is replaced, and
@@ -108,11 +111,7 @@ func (s *Service) lockIdentity(tx *db.Tx, a approval.Approval) error {
 }
 
 // applyIdentityRequest carries out an approved change.
-func (s *Service) applyIdentityRequest(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-	var r identityRequest
-	if err := a.Payload(&r); err != nil {
-		return nil, "", err
-	}
+func (s *Service) applyIdentityRequest(tx *db.Tx, a approval.Approval, r identityRequest) (audit.Changes, string, error) {
 	if r.Merge != nil {
 		changes, err := s.applyHeldMerge(tx, a, r)
 		return changes, r.of(), err
@@ -137,24 +136,11 @@ func (r identityRequest) of() string {
 }
 
 // dropIdentityRequest ends what waited for an approval.
-func dropIdentityRequest(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-	var r identityRequest
-	if err := a.Payload(&r); err != nil {
-		return nil, "", err
-	}
+func dropIdentityRequest(tx *db.Tx, a approval.Approval, r identityRequest) (audit.Changes, string, error) {
 	return nil, r.of(), dropIdentity(tx, a.AboutID, a.ID)
 }
 
-// showIdentity shows the identity before and after, and with full also which accounts are paid under it.
-func showIdentity(a approval.Approval, full bool) (string, []api.ApprovalField, error) {
-	var r identityRequest
-	if err := a.Payload(&r); err != nil {
-		return "", nil, err
-	}
-	summary, fields := r.show(full)
-	return summary, fields, nil
-}
-
+// show returns the identity before and after, and with full also which accounts are paid under it.
 func (r identityRequest) show(full bool) (string, []api.ApprovalField) {
 	c, fields := r.Change, []api.ApprovalField{}
 	add := func(field, before, after string) {

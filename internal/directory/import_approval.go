@@ -45,12 +45,15 @@ func (c jobChange) called() string {
 }
 
 func (s *Service) jobApprovals(name string, actions map[string]audit.Action) approval.Kind {
-	return approval.Kind{
-		Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
-		Actions: actions, HasLines: true,
-		Lock:  func(*db.Tx, approval.Approval) error { return nil }, // lines are dropped under the lock of the approval
-		Apply: s.approveJob, Drop: s.dropJob, Show: showJob, Decided: s.decided,
-	}
+	return approval.KindOf[jobChange]{
+		Kind: approval.Kind{
+			Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
+			Actions: actions, HasLines: true,
+			Lock:    func(*db.Tx, approval.Approval) error { return nil }, // lines are dropped under the lock of the approval
+			Decided: s.decided,
+		},
+		Apply: s.approveJob, Drop: s.dropJob, Show: jobChange.show,
+	}.Decoding()
 }
 
 // endJob ends an import or a bulk as endImport does, and requests the approval of its lines, if there are any. The id is empty if another
@@ -96,12 +99,8 @@ func digestLines(q db.Q, importID string) (jobLines, error) {
 	return lines, err
 }
 
-// showJob describes a job. Its lines are read separately.
-func showJob(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-	var c jobChange
-	if err := a.Payload(&c); err != nil {
-		return "", nil, err
-	}
+// show describes a job. Its lines are read separately.
+func (c jobChange) show(bool) (string, []api.ApprovalField) {
 	var fields []api.ApprovalField
 	if c.Bulk != "" {
 		fields = append(fields, api.ApprovalField{Field: "action", After: c.Bulk})
@@ -109,7 +108,7 @@ func showJob(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
 		fields = append(fields, api.ApprovalField{Field: "file", After: c.File})
 	}
 	fields = append(fields, api.ApprovalField{Field: "lines", After: fmt.Sprint(c.Lines)})
-	return fmt.Sprintf("%s: %s", sentenceCase(c.called()), countLines(c.Lines)), fields, nil
+	return fmt.Sprintf("%s: %s", sentenceCase(c.called()), countLines(c.Lines)), fields
 }
 
 func sentenceCase(text string) string { return string(text[0]-'a'+'A') + text[1:] }
@@ -122,11 +121,7 @@ func countLines(n int64) string {
 }
 
 // approveJob checks that the lines are those that were requested, and stores the decision to be carried out.
-func (s *Service) approveJob(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-	var c jobChange
-	if err := a.Payload(&c); err != nil {
-		return nil, "", err
-	}
+func (s *Service) approveJob(tx *db.Tx, a approval.Approval, c jobChange) (audit.Changes, string, error) {
 	lines, err := digestLines(tx.Q, a.SubjectID)
 	if err == nil && (lines.digest != c.Digest || lines.total != c.Lines) {
 		err = fault.New(api.CodeApprovalChanged, "someone has changed the lines of this approval in the store: reject it, then import the file again")
@@ -183,11 +178,7 @@ func checkLeftOut(tx *db.Tx, a approval.Approval, pending int64) (left int64, er
 }
 
 // dropJob stores a decision that approves nothing, to be carried out.
-func (s *Service) dropJob(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-	var c jobChange
-	if err := a.Payload(&c); err != nil {
-		return nil, "", err
-	}
+func (s *Service) dropJob(tx *db.Tx, a approval.Approval, c jobChange) (audit.Changes, string, error) {
 	var changes audit.Changes
 	changes.Add("lines", nil, c.Lines)
 	return changes, c.called() + ": " + countLines(c.Lines), insertDecision(tx, a, 0)

@@ -41,18 +41,20 @@ func (c methodChange) isOf(e entry) bool {
 }
 
 func (s *Service) methodApprovals() approval.Kind {
-	return approval.Kind{
-		Name: methodKind, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.ReceivingMethodApproved, api.ApprovalRejected: audit.ReceivingMethodRejected,
-			api.ApprovalWithdrawn: audit.ReceivingMethodWithdrawn, api.ApprovalExpired: audit.ReceivingMethodExpired,
+	return approval.KindOf[methodChange]{
+		Kind: approval.Kind{
+			Name: methodKind, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.ReceivingMethodApproved, api.ApprovalRejected: audit.ReceivingMethodRejected,
+				api.ApprovalWithdrawn: audit.ReceivingMethodWithdrawn, api.ApprovalExpired: audit.ReceivingMethodExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error {
+				_, err := s.lockAbout(tx, a)
+				return err
+			},
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error {
-			_, err := s.lockAbout(tx, a)
-			return err
-		},
-		Apply: s.applyMethod, Drop: s.dropMethod, Show: showMethod,
-	}
+		Apply: s.applyMethod, Drop: s.dropMethod, Show: methodChange.show,
+	}.Decoding()
 }
 
 // lockAbout locks the entry of an approval.
@@ -66,11 +68,7 @@ func (s *Service) lockAbout(tx *db.Tx, a approval.Approval) (entry, error) {
 }
 
 // applyMethod makes an approved method payable, or the default.
-func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-	var c methodChange
-	if err := a.Payload(&c); err != nil {
-		return nil, "", err
-	}
+func (s *Service) applyMethod(tx *db.Tx, a approval.Approval, c methodChange) (audit.Changes, string, error) {
 	e, err := s.lockAbout(tx, a)
 	if err != nil {
 		return nil, "", err
@@ -103,11 +101,7 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval) (audit.Changes, st
 }
 
 // dropMethod ends a method that will not be approved. One that was payable before stays payable.
-func (s *Service) dropMethod(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-	var c methodChange
-	if err := a.Payload(&c); err != nil {
-		return nil, "", err
-	}
+func (s *Service) dropMethod(tx *db.Tx, a approval.Approval, c methodChange) (audit.Changes, string, error) {
 	var changes audit.Changes
 	changes.Add("entry_id", nil, a.AboutID)
 	ended, err := tx.Row(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE id = $1 AND status = 'pending' RETURNING id`, a.SubjectID).
@@ -119,16 +113,6 @@ func (s *Service) dropMethod(tx *db.Tx, a approval.Approval) (audit.Changes, str
 		changes.Add("status", api.MethodPending, api.MethodRejected)
 	}
 	return changes, "a receiving method of " + c.EntryLabel + " (" + c.Method.Provider + ")", nil
-}
-
-// showMethod returns old and new values.
-func showMethod(a approval.Approval, full bool) (string, []api.ApprovalField, error) {
-	var c methodChange
-	if err := a.Payload(&c); err != nil {
-		return "", nil, err
-	}
-	summary, fields := c.show(full)
-	return summary, fields, nil
 }
 
 // show returns old and new values, with account numbers in full or masked.

@@ -53,21 +53,19 @@ func (s *Service) askToUnfreeze(tx *db.Tx, by db.Caller, number int64, before, a
 
 func unfreezeApproval() approval.Kind {
 	of := func(u unfreezing) string { return "to unfreeze account " + u.Before }
-	return approval.Kind{
-		Name: unfreezeKind, Read: access.AccountsRead, Make: access.AccountsWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.LedgerUnfreezeApproved, api.ApprovalRejected: audit.LedgerUnfreezeRejected,
-			api.ApprovalWithdrawn: audit.LedgerUnfreezeWithdrawn, api.ApprovalExpired: audit.LedgerUnfreezeExpired,
+	return approval.KindOf[unfreezing]{
+		Kind: approval.Kind{
+			Name: unfreezeKind, Read: access.AccountsRead, Make: access.AccountsWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.LedgerUnfreezeApproved, api.ApprovalRejected: audit.LedgerUnfreezeRejected,
+				api.ApprovalWithdrawn: audit.LedgerUnfreezeWithdrawn, api.ApprovalExpired: audit.LedgerUnfreezeExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error {
+				_, err := LockAccount(tx, a.SubjectID)
+				return err
+			},
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error {
-			_, err := LockAccount(tx, a.SubjectID)
-			return err
-		},
-		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var u unfreezing
-			if err := a.Payload(&u); err != nil {
-				return nil, "", err
-			}
+		Apply: func(tx *db.Tx, a approval.Approval, u unfreezing) (audit.Changes, string, error) {
 			before, err := LockAccount(tx, a.SubjectID)
 			if err == nil && (before.Version != a.Version || before.Status != api.AccountFrozen || before.Name != u.Before) {
 				err = fault.New(api.CodeApprovalChanged, "the account has changed since this was requested: look at it, then request it again")
@@ -80,19 +78,15 @@ func unfreezeApproval() approval.Kind {
 			_, err = saveAccount(tx, after)
 			return changed(before, after).Changes, of(u), err
 		},
-		Drop: func(_ *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var u unfreezing
-			err := a.Payload(&u)
-			return nil, of(u), err
+		Drop: func(_ *db.Tx, _ approval.Approval, u unfreezing) (audit.Changes, string, error) {
+			return nil, of(u), nil
 		},
-		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-			var u unfreezing
-			err := a.Payload(&u)
+		Show: func(u unfreezing, _ bool) (string, []api.ApprovalField) {
 			fields := []api.ApprovalField{{Field: "status", Before: api.AccountFrozen, After: api.AccountActive}}
 			if u.Before != u.After {
 				fields = append(fields, api.ApprovalField{Field: "name", Before: u.Before, After: u.After})
 			}
-			return "Unfreeze account " + u.Before, fields, err
+			return "Unfreeze account " + u.Before, fields
 		},
-	}
+	}.Decoding()
 }

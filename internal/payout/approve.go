@@ -24,18 +24,20 @@ const (
 )
 
 func (s *Service) kinds() []approval.Kind {
-	one := approval.Kind{
-		Name: KindPayout, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.APayout,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.PayoutApproved, api.ApprovalRejected: audit.PayoutRejected,
-			api.ApprovalWithdrawn: audit.PayoutWithdrawn, api.ApprovalExpired: audit.PayoutExpired,
+	one := approval.KindOf[terms]{
+		Kind: approval.Kind{
+			Name: KindPayout, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.APayout,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.PayoutApproved, api.ApprovalRejected: audit.PayoutRejected,
+				api.ApprovalWithdrawn: audit.PayoutWithdrawn, api.ApprovalExpired: audit.PayoutExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error {
+				_, err := lock(tx, a.SubjectID)
+				return err
+			},
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error {
-			_, err := lock(tx, a.SubjectID)
-			return err
-		},
-		Apply: s.apply, Drop: s.drop, Show: show,
-	}
+		Apply: s.apply, Drop: s.drop, Show: terms.show,
+	}.Decoding()
 	many := one
 	many.Name = KindBatch
 	many.Actions = map[string]audit.Action{
@@ -75,11 +77,7 @@ func (s *Service) subject(tx *db.Tx, a approval.Approval) ([]*draft, error) {
 
 // apply reserves the money of approved payouts and makes them ready to send. If that fails, the last approver gets the error, and nothing
 // changes.
-func (s *Service) apply(tx *db.Tx, a approval.Approval) (changes audit.Changes, of string, err error) {
-	var shown terms
-	if err := a.Payload(&shown); err != nil {
-		return nil, "", err
-	}
+func (s *Service) apply(tx *db.Tx, a approval.Approval, shown terms) (changes audit.Changes, of string, err error) {
 	all, err := s.subject(tx, a)
 	if err != nil {
 		return nil, "", err
@@ -176,11 +174,7 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 }
 
 // drop cancels payouts whose approval was not given.
-func (s *Service) drop(tx *db.Tx, a approval.Approval) (changes audit.Changes, of string, err error) {
-	var shown terms
-	if err := a.Payload(&shown); err != nil {
-		return nil, "", err
-	}
+func (s *Service) drop(tx *db.Tx, a approval.Approval, shown terms) (changes audit.Changes, of string, err error) {
 	var state, reason string
 	if _, err := tx.Row(`SELECT state, reason FROM approval WHERE id = $1`, a.ID).Scan(&state, &reason); err != nil {
 		return nil, "", err
@@ -229,17 +223,13 @@ func (t terms) words() string {
 
 // show returns the text and the fields of an approval. The account number stays masked: approvers read it in full with the payout, which
 // the audit log records.
-func show(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-	var t terms
-	if err := a.Payload(&t); err != nil {
-		return "", nil, err
-	}
+func (t terms) show(bool) (string, []api.ApprovalField) {
 	fields := []api.ApprovalField{
 		{Field: "source_account", After: t.AccountName + " (" + t.AccountID + ", " + t.Mode + ")"},
 		{Field: "amount", After: api.FormatAmount(t.Total, t.Currency)},
 	}
 	if t.Payee == "" {
-		return "Pay" + t.words()[len("a batch of"):], append(fields, api.ApprovalField{Field: "payouts", After: fmt.Sprint(t.Payouts)}), nil
+		return "Pay" + t.words()[len("a batch of"):], append(fields, api.ApprovalField{Field: "payouts", After: fmt.Sprint(t.Payouts)})
 	}
 	for _, f := range []api.ApprovalField{
 		{Field: "settlement_rail", After: t.Rail},
@@ -254,7 +244,7 @@ func show(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
 			fields = append(fields, f)
 		}
 	}
-	return "Pay" + t.words()[len("a payout of"):], fields, nil
+	return "Pay" + t.words()[len("a payout of"):], fields
 }
 
 // Approve approves a payout, or the whole batch that it is part of. It is equivalent to approving the approval itself.

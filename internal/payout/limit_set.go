@@ -224,18 +224,16 @@ func (c limitChange) String() string {
 }
 
 func (r *Rules) limitKind() approval.Kind {
-	return approval.Kind{
-		Name: limitKind, Read: access.PayoutsRead, Make: access.WSWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.PayoutLimitApproved, api.ApprovalRejected: audit.PayoutLimitRejected,
-			api.ApprovalWithdrawn: audit.PayoutLimitWithdrawn, api.ApprovalExpired: audit.PayoutLimitExpired,
+	return approval.KindOf[limitChange]{
+		Kind: approval.Kind{
+			Name: limitKind, Read: access.PayoutsRead, Make: access.WSWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.PayoutLimitApproved, api.ApprovalRejected: audit.PayoutLimitRejected,
+				api.ApprovalWithdrawn: audit.PayoutLimitWithdrawn, api.ApprovalExpired: audit.PayoutLimitExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error { return lockGuard(tx, a.WorkspaceID) },
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error { return lockGuard(tx, a.WorkspaceID) },
-		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var c limitChange
-			if err := a.Payload(&c); err != nil {
-				return nil, "", err
-			}
+		Apply: func(tx *db.Tx, a approval.Approval, c limitChange) (audit.Changes, string, error) {
 			var done bool
 			var err error
 			switch {
@@ -251,24 +249,18 @@ func (r *Rules) limitKind() approval.Kind {
 			}
 			return c.changes(), c.String(), err
 		},
-		Drop: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var c limitChange
-			if err := a.Payload(&c); err != nil {
-				return nil, "", err
-			}
+		Drop: func(tx *db.Tx, a approval.Approval, c limitChange) (audit.Changes, string, error) {
 			return nil, c.String(), tx.Exec(`UPDATE payout_limit SET approval_id = NULL WHERE id = $1 AND approval_id = $2`, a.SubjectID, a.ID)
 		},
-		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-			var c limitChange
-			err := a.Payload(&c)
+		Show: func(c limitChange, _ bool) (string, []api.ApprovalField) {
 			before, after := c.texts()
 			title := "A higher limit for payouts"
 			if c.After == nil {
 				title = "The end of a limit for payouts"
 			}
-			return title, []api.ApprovalField{{Field: "limit", Before: before, After: after}}, err
+			return title, []api.ApprovalField{{Field: "limit", Before: before, After: after}}
 		},
-	}
+	}.Decoding()
 }
 
 // keepUsed is how many days counters are kept.

@@ -467,24 +467,22 @@ func heldPath(task mail.HeldTask, list []holding) string {
 
 // recheckKind returns the kind of approvals that release held payouts. Without approval the payouts are cancelled.
 func (s *Service) recheckKind() approval.Kind {
-	kind := approval.Kind{
-		Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.PayoutRecheckApproved, api.ApprovalRejected: audit.PayoutRecheckRejected,
-			api.ApprovalWithdrawn: audit.PayoutRecheckWithdrawn, api.ApprovalExpired: audit.PayoutRecheckExpired,
+	kind := approval.KindOf[recheckTerms]{
+		Kind: approval.Kind{
+			Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.PayoutRecheckApproved, api.ApprovalRejected: audit.PayoutRecheckRejected,
+				api.ApprovalWithdrawn: audit.PayoutRecheckWithdrawn, api.ApprovalExpired: audit.PayoutRecheckExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error {
+				if strings.HasPrefix(a.SubjectID, "bat_") {
+					return lockBatch(tx, a.SubjectID)
+				}
+				_, err := lock(tx, a.SubjectID)
+				return err
+			},
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error {
-			if strings.HasPrefix(a.SubjectID, "bat_") {
-				return lockBatch(tx, a.SubjectID)
-			}
-			_, err := lock(tx, a.SubjectID)
-			return err
-		},
-		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var t recheckTerms
-			if err := a.Payload(&t); err != nil {
-				return nil, "", err
-			}
+		Apply: func(tx *db.Tx, a approval.Approval, t recheckTerms) (audit.Changes, string, error) {
 			list, err := s.heldBy(tx, "recheck_id", a.ID)
 			if err != nil {
 				return nil, "", err
@@ -502,11 +500,7 @@ func (s *Service) recheckKind() approval.Kind {
 			changes.Add("attention", Recheck, "")
 			return changes, t.words() + ", which " + obstacleTexts(t.Obstacles) + " held", s.override(tx, list, t.Obstacles)
 		},
-		Drop: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var t recheckTerms
-			if err := a.Payload(&t); err != nil {
-				return nil, "", err
-			}
+		Drop: func(tx *db.Tx, a approval.Approval, t recheckTerms) (audit.Changes, string, error) {
 			list, err := s.heldBy(tx, "recheck_id", a.ID)
 			for _, d := range list {
 				if err == nil {
@@ -520,16 +514,14 @@ func (s *Service) recheckKind() approval.Kind {
 			changes.Add("status", Pending, Cancelled)
 			return changes, t.words(), err
 		},
-		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-			var t recheckTerms
-			err := a.Payload(&t)
+		Show: func(t recheckTerms, _ bool) (string, []api.ApprovalField) {
 			return "Release " + t.words(), []api.ApprovalField{
 				{Field: "amount", After: api.FormatAmount(t.Total, t.Currency)},
 				{Field: "payouts", After: fmt.Sprint(t.Payouts)},
 				{Field: "held_by", After: obstacleTexts(t.Obstacles)},
-			}, err
+			}
 		},
-	}
+	}.Decoding()
 	kind.Parts = func(tx *db.Tx, a approval.Approval, state string) (rows []audit.Event, err error) {
 		list, err := s.heldBy(tx, "recheck_id", a.ID)
 		for _, d := range list {

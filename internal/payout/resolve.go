@@ -424,21 +424,19 @@ func reservedFor(list []*Payout) (all []ledger.Reserved) {
 }
 
 func (s *Service) resolveKind() approval.Kind {
-	return approval.Kind{
-		Name: KindResolve, Read: access.PayoutsRead, Make: access.PayoutsApprove, Pair: access.Payouts, Mail: mail.APayoutResolution,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.PayoutResolved, api.ApprovalRejected: audit.PayoutResolveRejected,
-			api.ApprovalWithdrawn: audit.PayoutResolveWithdrawn, api.ApprovalExpired: audit.PayoutResolveExpired,
+	return approval.KindOf[resolution]{
+		Kind: approval.Kind{
+			Name: KindResolve, Read: access.PayoutsRead, Make: access.PayoutsApprove, Pair: access.Payouts, Mail: mail.APayoutResolution,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.PayoutResolved, api.ApprovalRejected: audit.PayoutResolveRejected,
+				api.ApprovalWithdrawn: audit.PayoutResolveWithdrawn, api.ApprovalExpired: audit.PayoutResolveExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error {
+				_, err := lockLast(tx, a.SubjectID)
+				return err
+			},
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error {
-			_, err := lockLast(tx, a.SubjectID)
-			return err
-		},
-		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var r resolution
-			if err := a.Payload(&r); err != nil {
-				return nil, "", err
-			}
+		Apply: func(tx *db.Tx, a approval.Approval, r resolution) (audit.Changes, string, error) {
 			last, err := lockLast(tx, a.SubjectID)
 			if err == nil && r.Subject != subjectOf(last) {
 				err = fault.New(api.CodeApprovalChanged, staleResolution+": look at it again")
@@ -452,15 +450,11 @@ func (s *Service) resolveKind() approval.Kind {
 			}
 			return r.changes(after.Status), "the resolution of " + r.String(), nil
 		},
-		Drop: func(_ *db.Tx, a approval.Approval) (changes audit.Changes, of string, err error) {
-			var r resolution
-			err = a.Payload(&r)
+		Drop: func(_ *db.Tx, _ approval.Approval, r resolution) (changes audit.Changes, of string, err error) {
 			changes.Add("evidence", nil, r.Evidence)
-			return changes, "the resolution of " + r.String(), err
+			return changes, "the resolution of " + r.String(), nil
 		},
-		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-			var r resolution
-			err := a.Payload(&r)
+		Show: func(r resolution, _ bool) (string, []api.ApprovalField) {
 			return "Resolve " + r.String(), []api.ApprovalField{
 				{Field: "resolved", After: plain(r.As)},
 				{Field: "evidence", After: r.Evidence},
@@ -469,9 +463,9 @@ func (s *Service) resolveKind() approval.Kind {
 				{Field: "attention", After: plain(r.Attention)},
 				{Field: "settlement_rail", After: r.Rail},
 				{Field: "end_to_end_id", After: r.EndToEndID},
-			}, err
+			}
 		},
-	}
+	}.Decoding()
 }
 
 // resolutionWaits returns the approval that a resolution of a payout waits for, or "".

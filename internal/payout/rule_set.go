@@ -340,18 +340,16 @@ func (c ruleChange) String() string {
 }
 
 func (r *Rules) ruleKind() approval.Kind {
-	return approval.Kind{
-		Name: ruleKind, Read: access.PayoutsRead, Make: access.WSWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.PayoutRuleApproved, api.ApprovalRejected: audit.PayoutRuleRejected,
-			api.ApprovalWithdrawn: audit.PayoutRuleWithdrawn, api.ApprovalExpired: audit.PayoutRuleExpired,
+	return approval.KindOf[ruleChange]{
+		Kind: approval.Kind{
+			Name: ruleKind, Read: access.PayoutsRead, Make: access.WSWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.PayoutRuleApproved, api.ApprovalRejected: audit.PayoutRuleRejected,
+				api.ApprovalWithdrawn: audit.PayoutRuleWithdrawn, api.ApprovalExpired: audit.PayoutRuleExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error { return lockGuard(tx, a.WorkspaceID) },
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error { return lockGuard(tx, a.WorkspaceID) },
-		Apply: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var c ruleChange
-			if err := a.Payload(&c); err != nil {
-				return nil, "", err
-			}
+		Apply: func(tx *db.Tx, a approval.Approval, c ruleChange) (audit.Changes, string, error) {
 			if !c.Remove {
 				if err := r.stillPossible(tx, c.Rule); err != nil {
 					return nil, "", err
@@ -370,19 +368,13 @@ func (r *Rules) ruleKind() approval.Kind {
 			}
 			return c.changes(), c.String(), err
 		},
-		Drop: func(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var c ruleChange
-			if err := a.Payload(&c); err != nil {
-				return nil, "", err
-			}
+		Drop: func(tx *db.Tx, a approval.Approval, c ruleChange) (audit.Changes, string, error) {
 			if err := tx.Exec(`DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 AND status = 'pending'`, a.SubjectID, a.ID); err != nil {
 				return nil, "", err
 			}
 			return nil, c.String(), tx.Exec(`UPDATE payout_rule SET approval_id = NULL WHERE id = $1 AND approval_id = $2`, a.SubjectID, a.ID)
 		},
-		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-			var c ruleChange
-			err := a.Payload(&c)
+		Show: func(c ruleChange, _ bool) (string, []api.ApprovalField) {
 			field := api.ApprovalField{Field: "rule", After: ruleText(c.Rule.ApprovalRuleTerms)}
 			title := "A new rule that demands less of payouts"
 			if c.Confirm {
@@ -394,7 +386,7 @@ func (r *Rules) ruleKind() approval.Kind {
 			if c.Remove {
 				title, field.Before, field.After = "The end of a rule for payouts", field.After, ""
 			}
-			return title, []api.ApprovalField{field}, err
+			return title, []api.ApprovalField{field}
 		},
-	}
+	}.Decoding()
 }

@@ -289,17 +289,19 @@ type resumption struct {
 
 func (s *Service) resumeKind() approval.Kind {
 	const of = "to resume sending live payouts"
-	return approval.Kind{
-		Name: resumeKind, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.APayoutChange,
-		Actions: map[string]audit.Action{
-			api.ApprovalApproved: audit.PayoutSendingApproved, api.ApprovalRejected: audit.PayoutSendingRejected,
-			api.ApprovalWithdrawn: audit.PayoutSendingWithdrawn, api.ApprovalExpired: audit.PayoutSendingExpired,
+	return approval.KindOf[resumption]{
+		Kind: approval.Kind{
+			Name: resumeKind, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.APayoutChange,
+			Actions: map[string]audit.Action{
+				api.ApprovalApproved: audit.PayoutSendingApproved, api.ApprovalRejected: audit.PayoutSendingRejected,
+				api.ApprovalWithdrawn: audit.PayoutSendingWithdrawn, api.ApprovalExpired: audit.PayoutSendingExpired,
+			},
+			Lock: func(tx *db.Tx, a approval.Approval) error {
+				_, err := lockStop(tx, a.WorkspaceID, api.ModeLive)
+				return err
+			},
 		},
-		Lock: func(tx *db.Tx, a approval.Approval) error {
-			_, err := lockStop(tx, a.WorkspaceID, api.ModeLive)
-			return err
-		},
-		Apply: func(tx *db.Tx, a approval.Approval) (changes audit.Changes, _ string, err error) {
+		Apply: func(tx *db.Tx, a approval.Approval, _ resumption) (changes audit.Changes, _ string, err error) {
 			lifted, err := s.lift(tx, a.WorkspaceID, stop{mode: api.ModeLive, version: a.Version})
 			if err == nil && !lifted {
 				err = fault.New(api.CodeApprovalChanged, "sending was stopped again since this was requested: look at why, then request it again")
@@ -307,17 +309,15 @@ func (s *Service) resumeKind() approval.Kind {
 			changes.Add(api.ModeLive, sendingText(a.CreatedAt), sendingText(0))
 			return changes, of, err
 		},
-		Drop: func(*db.Tx, approval.Approval) (audit.Changes, string, error) { return nil, of, nil },
-		Show: func(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-			var r resumption
-			err := a.Payload(&r)
+		Drop: func(*db.Tx, approval.Approval, resumption) (audit.Changes, string, error) { return nil, of, nil },
+		Show: func(r resumption, _ bool) (string, []api.ApprovalField) {
 			return "Resume sending live payouts", []api.ApprovalField{
 				{Field: "sending", Before: "stopped", After: "live payouts are sent"},
 				{Field: "stopped_because", Before: r.Reason},
 				{Field: "stopped_at", Before: time.UnixMilli(r.StoppedAt).UTC().Format("2006-01-02 15:04 UTC")},
-			}, err
+			}
 		},
-	}
+	}.Decoding()
 }
 
 // stoppedIn lists the workspaces in which sending is stopped in a mode.

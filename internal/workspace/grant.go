@@ -95,32 +95,25 @@ func (s *Service) registerGrants() {
 			_, err := lockMembers(tx, a.WorkspaceID)
 			return err
 		}
-		k.Apply = s.applyGrant
-		k.Drop = func(_ *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-			var g grant
-			err := a.Payload(&g)
-			return nil, g.of(), err
-		}
-		k.Show, k.Now = showGrant, showAddress
-		s.approvals.Register(k)
+		k.Now = showAddress
+		drop := func(_ *db.Tx, _ approval.Approval, g grant) (audit.Changes, string, error) { return nil, g.of(), nil }
+		s.approvals.Register(approval.KindOf[grant]{Kind: k, Apply: s.applyGrant, Drop: drop, Show: grant.show}.Decoding())
 	}
 }
 
-func showGrant(a approval.Approval, _ bool) (string, []api.ApprovalField, error) {
-	var g grant
-	err := a.Payload(&g)
+func (g grant) show(bool) (string, []api.ApprovalField) {
 	if g.Define != nil {
 		return "More permissions for the role " + g.RoleName, []api.ApprovalField{
 			{Field: "role", Before: g.RoleName, After: g.Define.Name},
 			{Field: "permissions", Before: g.Before, After: g.Permissions},
 			{Field: "members", Before: g.holderNames(), After: g.holderNames()},
-		}, err
+		}
 	}
 	return "Role " + g.RoleName + " for " + g.Email, []api.ApprovalField{
 		{Field: "member", Before: g.Email, After: g.Email},
 		{Field: "role", After: g.RoleName},
 		{Field: "permissions", After: g.Permissions},
-	}, err
+	}
 }
 
 // showAddress shows whether the address of the person who gets a role is verified. Of a person outside the organization it shows nothing
@@ -210,11 +203,7 @@ func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string
 }
 
 // applyGrant executes an approved grant, if it is unchanged since it was shown and its requester may still grant it.
-func (s *Service) applyGrant(tx *db.Tx, a approval.Approval) (audit.Changes, string, error) {
-	var g grant
-	if err := a.Payload(&g); err != nil {
-		return nil, "", err
-	}
+func (s *Service) applyGrant(tx *db.Tx, a approval.Approval, g grant) (audit.Changes, string, error) {
 	if err := identity.LockAccount(tx, a.Maker.ID); err != nil { // so that the requester's key is not revoked meanwhile
 		return nil, "", err
 	}
