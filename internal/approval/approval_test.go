@@ -1,9 +1,11 @@
 package approval_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -642,7 +644,7 @@ func TestTheApproverSeesWhatElseChanged(t *testing.T) {
 		if want := map[string]string{"phone": "+44 3 was +44 1", "email": "ada@example.com was "}; !maps.Equal(got, want) {
 			t.Errorf("the contacts are %v", got)
 		}
-		if len(shown.RecentChanges) != 50 || shown.RecentChanges[0].Action != "directory.entry.updated" {
+		if len(shown.RecentChanges) != 51 || shown.RecentChanges[0].Action != "directory.entry.updated" || shown.RecentChanges[50].Action != "directory.receiving_method.added" {
 			t.Errorf("the %d changes are %+v", len(shown.RecentChanges), shown.RecentChanges)
 		}
 		n.Clock.Advance(day)
@@ -653,6 +655,56 @@ func TestTheApproverSeesWhatElseChanged(t *testing.T) {
 		}
 		if seen := n.Audited(t, entry); seen[len(seen)-1] != "directory.receiving_method.revealed" {
 			t.Errorf("the number was shown without a row: %v", seen)
+		}
+	})
+}
+
+// No one hides a merge, or a change or the removal of another account, behind later changes of the payee, of a third account, or of accounts
+// that are added and removed again. Those do not make the list long either.
+func TestTheApproverSeesTheNewestChangeOfEachKind(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		entry := x.Entry("Ada")
+		methodPath := func(account string) string {
+			return methods(entry) + "/" + x.Owner.AddMethod(entry, servertest.Account(account))
+		}
+		removed, changed, later := methodPath("111122223333"), methodPath("444455556666"), methodPath("555566667777")
+		second := n.Person(t, x.Member("admin"))
+		successor := x.Owner.Patch(changed, body{"account_id": "999988887777"}).OK().Text("id")
+		x.Owner.Delete(removed).OK()
+		x.Owner.Post("/v1/directory/"+entry+"/merge", body{"sources": []string{x.Entry("Eve")}}).OK()
+		n.Clock.Advance(time.Second)
+		x.Owner.Patch(later, body{"account_id": "888877776666"}).OK()
+		for i := range 60 {
+			n.Clock.Advance(time.Second)
+			x.Owner.Patch("/v1/directory/"+entry, body{"fields": body{fmt.Sprint("note ", i%20): fmt.Sprint(i)}}).OK()
+			decoy, _ := add(x.Owner, entry, fmt.Sprint(i))
+			x.Owner.Delete(methods(entry) + "/" + decoy).OK()
+		}
+		_, id := add(x.Owner, entry, "1")
+		list := servertest.Decoded[api.Approval](second.Get("/v1/approvals/" + id)).RecentChanges
+		for what, is := range map[string]func(c api.ApprovalChange, field, before, after string) bool{
+			"the merge": func(c api.ApprovalChange, field, _, _ string) bool {
+				return c.Action == "directory.entry.merged" && field == "sources"
+			},
+			"the change": func(c api.ApprovalChange, field, _, after string) bool {
+				return c.Action == "directory.receiving_method.updated" && field == "id" && after == strconv.Quote(successor)
+			},
+			"the removal": func(c api.ApprovalChange, field, before, after string) bool {
+				return c.Action == "directory.receiving_method.removed" && field == "status" && before == `"active"`
+			},
+		} {
+			if !slices.ContainsFunc(list, func(c api.ApprovalChange) bool {
+				return slices.ContainsFunc(c.Changes, func(one api.AuditChange) bool { return is(c, one.Field, string(one.Before), string(one.After)) })
+			}) {
+				t.Errorf("%s is not among the changes %+v", what, list)
+			}
+		}
+		if len(list) > 60 {
+			t.Errorf("%d changes are shown", len(list))
+		}
+		if !slices.IsSortedFunc(list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) }) {
+			t.Error("the newest does not come first")
 		}
 	})
 }

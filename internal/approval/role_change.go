@@ -19,10 +19,43 @@ import (
 const (
 	// recent is how far back an approver sees changes of a payee and of roles.
 	recent = 30 * 24 * time.Hour
-	// maxRoleChanges is the number of changes of a member or of a role that an approver sees, even if they repeat each other. Older ones
-	// follow if no newer one is the same.
-	maxRoleChanges = 50
+	// maxRecent is the number of changes that an approver sees even if they are of the same kind.
+	maxRecent = 50
 )
+
+// Newest selects what an approver sees of changes that are read newest first: the newest 50, and of the older ones the newest of each kind.
+// No one can hide a change behind later ones, or make the list long by repeating one.
+type Newest struct {
+	count int
+	kinds map[string]bool
+}
+
+// Keep reports whether the next change is shown. Changes of different groups are of different kinds.
+func (n *Newest) Keep(group string, row api.ApprovalChange) bool {
+	if n.kinds == nil {
+		n.kinds = map[string]bool{}
+	}
+	kind := group + " " + kindOf(row)
+	isFirst := !n.kinds[kind]
+	n.kinds[kind] = true
+	n.count++
+	return isFirst || n.count <= maxRecent
+}
+
+// kindOf returns a text that two changes share if the same person changed the same fields. It contains values only of fields that have few,
+// and not the keys of an entry's own fields, which anyone can choose freely. Those are listed separately, each once.
+func kindOf(row api.ApprovalChange) string {
+	text := row.Action + " " + row.ActorName
+	for _, c := range row.Changes {
+		switch {
+		case slices.Contains([]string{"roles", "permissions", "receiving_methods", "status"}, c.Field):
+			text += fmt.Sprintf(" %s:%s>%s", c.Field, c.Before, c.After)
+		case !strings.HasPrefix(c.Field, "fields."):
+			text += " " + c.Field
+		}
+	}
+	return text
+}
 
 // EachRecent yields the recent changes of a resource in the audit log, newest first. Approvers see them without the permission to read the
 // whole log.
@@ -58,17 +91,11 @@ func (a Approval) people(by db.Caller) []string {
 func (a Approval) roleChanges(q db.Q, people []string, now int64) ([]api.ApprovalChange, error) {
 	list, roles := []api.ApprovalChange{}, map[string]access.Role{}
 	add := func(resource, actions string) error {
-		shown, seen := 0, map[string]bool{}
+		var newest Newest
 		return EachRecent(q, a.WorkspaceID, a.number, resource, now, func(row api.ApprovalChange) {
-			if !strings.HasPrefix(row.Action, actions) {
-				return
-			}
-			same := sameRoleChange(row)
-			if shown < maxRoleChanges || !seen[same] {
+			if strings.HasPrefix(row.Action, actions) && newest.Keep("", row) {
 				list = append(list, row)
 			}
-			shown++
-			seen[same] = true
 		})
 	}
 	for _, id := range people {
@@ -102,18 +129,6 @@ func (a Approval) roleChanges(q db.Q, people []string, now int64) ([]api.Approva
 	}
 	slices.SortStableFunc(list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
 	return list, nil
-}
-
-// sameRoleChange returns a text that two changes share if the same person gave or took the same. It leaves out names and colors of roles,
-// which anyone could choose as often as they like.
-func sameRoleChange(row api.ApprovalChange) string {
-	text := row.Action + " " + row.ActorName
-	for _, c := range row.Changes {
-		if c.Field == "roles" || c.Field == "permissions" {
-			text += fmt.Sprintf(" %s>%s", c.Before, c.After)
-		}
-	}
-	return text
 }
 
 // addPermissions adds to a change of a member's roles the permissions that these roles have now.

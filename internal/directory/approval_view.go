@@ -59,37 +59,42 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 	return shown, err
 }
 
-const (
-	// maxRecent bounds how many rows of the audit log they see. The changes of each field are shown in addition, for any number of rows:
-	// their number is bounded by that of the fields.
-	maxRecent = 50
-	// maxAbout bounds how many receiving methods are read for that.
-	maxAbout = 50
-)
-
 // recentLog is the recent content of the audit log about an entry.
 type recentLog struct {
 	list   []api.ApprovalChange // of the entry and its other methods, newest first
 	fields map[string]*api.ApprovalFieldChange
 }
 
-// recentChanges reads recent changes of an entry and its other receiving methods. Approvers see them without the permission to read the
-// whole log. The changes of a field are collected from all rows, so a new phone number or name cannot be hidden behind many later changes.
-// Rows of an entry that was merged into this one are left out. Otherwise a person could make their own number the one to call back, by
-// merging an entry that once had it.
+// recentChanges reads recent changes of an entry and of its other receiving methods, current and former. Approvers see them without the
+// permission to read the whole log. Each current method has its own kinds of changes. The former ones share theirs, so adding and removing
+// many methods does not make the list long. The changes of a field are collected from all rows. Fields of an entry that was merged into this
+// one are left out. Otherwise a person could make their own number the one to call back, by merging an entry that once had it.
 func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLog, err error) {
-	about, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT method_id FROM entry_method_log WHERE entry_id = $1 ORDER BY method_id DESC LIMIT $2`, stored(e.ID), maxAbout)
+	text := func(r db.Rows) string { return r.Text(0) }
+	present, err := db.Collect(q, text, `SELECT id FROM receiving_method WHERE entry_id = $1`, stored(e.ID))
 	if err != nil {
 		return found, err
 	}
+	about, err := db.Collect(q, text, `SELECT method_id FROM entry_method_log WHERE entry_id = $1`, stored(e.ID))
+	if err != nil {
+		return found, err
+	}
+	type change struct {
+		group string
+		row   api.ApprovalChange
+	}
+	var list []change
 	found.fields = map[string]*api.ApprovalFieldChange{}
 	about = slices.DeleteFunc(about, func(id string) bool { return id == subjectID || id == e.ID })
 	for _, resource := range append(about, e.ID) {
-		shown := 0
+		group := ""
+		if resource == e.ID || slices.Contains(present, resource) {
+			group = resource
+		}
+		var newest approval.Newest
 		err := approval.EachRecent(q, e.WorkspaceID, e.workspace, resource, now, func(row api.ApprovalChange) {
-			if shown++; shown <= maxRecent {
-				found.list = append(found.list, row)
+			if newest.Keep("", row) {
+				list = append(list, change{group, row})
 			}
 			if resource == e.ID {
 				found.addFields(row)
@@ -99,8 +104,13 @@ func recentChanges(q db.Q, e entry, subjectID string, now int64) (found recentLo
 			return found, err
 		}
 	}
-	slices.SortStableFunc(found.list, func(a, b api.ApprovalChange) int { return cmp.Compare(b.Timestamp, a.Timestamp) })
-	found.list = found.list[:min(len(found.list), maxRecent)]
+	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(b.row.Timestamp, a.row.Timestamp) })
+	var newest approval.Newest
+	for _, c := range list {
+		if newest.Keep(c.group, c.row) {
+			found.list = append(found.list, c.row)
+		}
+	}
 	return found, nil
 }
 
