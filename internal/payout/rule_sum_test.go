@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
@@ -161,6 +162,35 @@ func TestASumIsOfOneMode(t *testing.T) {
 				t.Errorf("payout %d: %s, want %s", i, got, one.want)
 			}
 		}
+	})
+}
+
+// A sum is of one day in Manila and of one currency. No account has another currency than PHP yet, so what was counted is made one.
+func TestASumIsOfOneDayInManilaAndOfOneCurrency(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		s := newSummed(t, n, body{"approvals": 1, "per": "day", "each": "payee", "above_cents": 1_000_000})
+		now := n.Clock.Now().UTC().Add(8 * time.Hour)
+		n.Clock.Advance(now.Truncate(24 * time.Hour).Add(24*time.Hour - time.Minute).Sub(now)) // 23:59 in Manila
+		expect := func(what, want string) (id string) {
+			t.Helper()
+			id, status := s.pay(s.maker.Again(t), 600_000)
+			if status != want {
+				t.Errorf("%s: %s, want %s", what, status, want)
+			}
+			return id
+		}
+		expect("before midnight", "pending")
+		yesterday := expect("another one before midnight", "initiated")
+		n.Clock.Advance(2 * time.Minute)
+		expect("after midnight", "pending")
+		s.maker.Again(t).Post(payouts+"/"+yesterday+"/cancel", nil).OK()
+		expect("after one of yesterday was cancelled", "initiated")
+		if _, err := change(t, n, func(tx *db.Tx) (struct{}, error) {
+			return struct{}{}, tx.Exec(`UPDATE payout_counted SET currency = 'USD'`)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		expect("after what was paid in another currency", "pending")
 	})
 }
 
