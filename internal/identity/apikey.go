@@ -194,6 +194,16 @@ func LockAccount(tx *db.Tx, accountID string) error {
 	return err
 }
 
+// LockAccounts locks accounts that lose access, in the order of their ids, so that nothing they decide is stored after the answer.
+func LockAccounts(tx *db.Tx, accountIDs []string) error {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(accountIDs))) {
+		if err := tx.Exec(`UPDATE account SET name = name WHERE id = $1`, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // LockCaller is LockAccount for a caller who gives access or makes a secret. It returns an error unless their session is live.
 func LockCaller(tx *db.Tx, by db.Caller) error {
 	if err := LockAccount(tx, by.ID); err != nil {

@@ -243,7 +243,11 @@ func (r *revocation) suspend(tx *db.Tx, by db.Caller, keys, organizations, works
 		}
 		r.suspended = append(r.suspended, suspended...)
 	}
-	return nil
+	var lost []string
+	for _, one := range r.suspended {
+		lost = append(lost, one.AccountID)
+	}
+	return LockAccounts(tx, lost)
 }
 
 // endKeys revokes a key, all live keys that depend on it, and their sessions.

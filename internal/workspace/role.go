@@ -259,7 +259,25 @@ func (s *Service) saveRole(tx *db.Tx, by db.Caller, in DefineRoleInput, before a
 			return api.Role{}, event, err
 		}
 	}
+	if before.Permissions&^in.set != 0 {
+		if err := lockHolders(tx, in.ID, in.Role); err != nil {
+			return api.Role{}, event, err
+		}
+	}
 	return answer, event, storeRole(tx, in.ID, role, widened)
+}
+
+// lockHolders locks the accounts of the people who have a role.
+func lockHolders(tx *db.Tx, workspaceID, role string) error {
+	holders, err := holdersOf(tx.Q, workspaceID, role)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(holders))
+	for i, one := range holders {
+		ids[i] = one.ID
+	}
+	return identity.LockAccounts(tx, ids)
 }
 
 // DeleteRole deletes a role that no member has. The caller must hold all of its permissions.

@@ -133,16 +133,27 @@ func TestTheSecondOfTwoRequestsToTwoNodesSeesTheFirst(t *testing.T) {
 			t.Error("the key is live")
 		}
 	})
-	for name, lose := range map[string]func(x *servertest.Tenant, id string) string{
-		"is removed":     func(x *servertest.Tenant, id string) string { return x.Path("/members/" + id) },
-		"loses the role": func(x *servertest.Tenant, id string) string { return x.Path("/roles/" + id + "/admin") },
+	for name, lose := range map[string]func(x *servertest.Tenant, owner *servertest.Client, id string) *servertest.Answer{
+		"is removed": func(x *servertest.Tenant, owner *servertest.Client, id string) *servertest.Answer {
+			return owner.Delete(x.Path("/members/" + id))
+		},
+		"loses the role": func(x *servertest.Tenant, owner *servertest.Client, id string) *servertest.Answer {
+			return owner.Delete(x.Path("/roles/" + id + "/checker"))
+		},
+		"has a role that loses the permission": func(x *servertest.Tenant, owner *servertest.Client, _ string) *servertest.Answer {
+			return owner.Put(x.Path("/roles/checker"), body{"name": "Checker", "permissions": []string{"ws.read"}})
+		},
+		"came through a key that is compromised": func(_ *servertest.Tenant, owner *servertest.Client, _ string) *servertest.Answer {
+			return owner.Post("/v1/api-keys/"+owner.Get("/v1/api-keys").OK().Column("id")[0]+"/compromised", nil)
+		},
 	} {
 		t.Run("who "+name+" has approved by then", func(t *testing.T) {
 			x := here.Tenant(t)
-			second := here.Person(t, x.Member("admin"))
+			x.Define("checker", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
+			second := here.Person(t, x.Member("checker"))
 			waits := x.Owner.Post("/v1/directory/"+x.Entry("Ada")+"/receiving-methods", servertest.Account("111122223333")).OK().Text("approval_id")
 			for _, a := range heldUp(t, here, `LOCK TABLE receiving_method IN SHARE MODE`, nil, approving(second, waits), func() *servertest.Answer {
-				return at(there, x.Owner).Delete(lose(x, second.UserID))
+				return lose(x, at(there, x.Owner), second.UserID)
 			}) {
 				a.OK()
 			}
