@@ -410,6 +410,35 @@ func TestARequestEndsWithTheOperatorWhoMadeIt(t *testing.T) {
 	})
 }
 
+func TestAnAppointmentEndsWithTheMembership(t *testing.T) {
+	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, _ *smtptest.Server) {
+		x := n.Tenant(t)
+		grace := x.Member("viewer")
+		one, two := someone(t, n, "ops.access"), someone(t, n, "ops.access")
+		done, err := s.Appoint(t.Context(), at(n, one), operator.AppointInput{WorkspaceID: x.WorkspaceID, Email: grace.Email(), Role: "disbursement_authorizer"})
+		if err != nil || done.RequestID == "" {
+			t.Fatalf("%+v, %v", done, err)
+		}
+		shown := func() api.OpsRequest { return servertest.Decoded[[]api.OpsRequest](two.Get(waiting))[0] }
+		before := shown()
+		answer := servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
+			if _, _, err := access.LockMembers(tx, x.WorkspaceID); err != nil {
+				return err
+			}
+			return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, x.WorkspaceID, grace.UserID)
+		}, func() *servertest.Answer {
+			return two.Post(waiting+"/"+done.RequestID+"/approve", body{"digest": before.Digest})
+		})
+		answer.Fails(422, "APPROVAL_DECIDED")
+		if after := shown(); before.EndedBecause != "" || after.EndedBecause == "" {
+			t.Errorf("the list says %+v, then %+v", before, after)
+		}
+		if member := x.MemberWith(t, grace.UserID); member.ID != "" {
+			t.Errorf("they are a member with %v", member.Roles)
+		}
+	})
+}
+
 // An operator may lose their session, or be removed, a moment after a request was authorized.
 func TestWhatAnOperatorDoesEndsWithTheirAccess(t *testing.T) {
 	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, _ *smtptest.Server) {

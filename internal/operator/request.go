@@ -62,8 +62,18 @@ type payload struct {
 }
 
 // ended returns why a request can no longer be confirmed, or "". Its requester must still be allowed to make it, and sign in as they did
-// then. A request made at the command line of the machine ends only by its expiry.
+// then. A request made at the command line of the machine ends only by its expiry. An appointment ends with the membership of the person.
 func (r request) ended(q db.Q) (why string, err error) {
+	if r.kind == api.OpsAppoint {
+		p, err := r.parameters()
+		var workspace string
+		if err == nil {
+			workspace, err = workspaceWith(q, p.WorkspaceID, r.subject)
+		}
+		if err != nil || workspace == "" {
+			return "the person is no longer a member of the workspace", err
+		}
+	}
 	if r.requestedBy == "" {
 		return "", nil
 	}
@@ -78,10 +88,34 @@ func (r request) ended(q db.Q) (why string, err error) {
 	return why, err
 }
 
+// requireOpen returns an error if the request can no longer be confirmed.
+func (r request) requireOpen(q db.Q) error {
+	why, err := r.ended(q)
+	if err == nil && why != "" {
+		err = fault.New(api.CodeApprovalDecided, "this has ended: %s", why)
+	}
+	return err
+}
+
+// workspaceWith returns the name of a workspace, or "" unless an active account is a member of it.
+func workspaceWith(q db.Q, workspaceID, accountID string) (name string, err error) {
+	_, err = q.Row(`SELECT w.name FROM live_member m JOIN workspace w ON w.id = m.workspace_id JOIN account a ON a.id = m.account_id
+		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.status = 'active'`, workspaceID, accountID).Scan(&name)
+	return name, err
+}
+
+// parameters reads the payload of the request.
+func (r request) parameters() (p payload, err error) {
+	if err = json.Unmarshal([]byte(r.payload), &p); err != nil {
+		err = fmt.Errorf("read the request %s: %w", r.id, err)
+	}
+	return p, err
+}
+
 func (r request) wire() (api.OpsRequest, error) {
-	var p payload
-	if err := json.Unmarshal([]byte(r.payload), &p); err != nil {
-		return api.OpsRequest{}, fmt.Errorf("read the request %s: %w", r.id, err)
+	p, err := r.parameters()
+	if err != nil {
+		return api.OpsRequest{}, err
 	}
 	return api.OpsRequest{ID: r.id, Kind: r.kind, Summary: p.Summary, RequestedBy: r.requester, CreatedAt: r.createdAt, ExpiresAt: r.expiresAt,
 		Digest: r.digest(), Permission: string(r.permission())}, nil
@@ -209,7 +243,7 @@ func (s *Service) Reset(ctx context.Context, by db.Caller, in UserInput) (Outcom
 // Appoint gives a member of a workspace a role that may approve, in an emergency. It waits for a second operator if there is one.
 func (s *Service) Appoint(ctx context.Context, by db.Caller, in AppointInput) (Outcome, error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Outcome, audit.Event, error) {
-		var id, name string
+		var id string
 		if _, err := tx.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, identity.NormalizeEmail(in.Email)).Scan(&id); err != nil {
 			return Outcome{}, audit.Event{}, err
 		}
@@ -217,8 +251,8 @@ func (s *Service) Appoint(ctx context.Context, by db.Caller, in AppointInput) (O
 		if err != nil {
 			return Outcome{}, audit.Event{}, err
 		}
-		member, err := tx.Row(`SELECT w.name FROM live_member m JOIN workspace w ON w.id = m.workspace_id WHERE m.workspace_id = $1 AND m.account_id = $2`, in.WorkspaceID, who.ID).Scan(&name)
-		if err == nil && !member {
+		name, err := workspaceWith(tx.Q, in.WorkspaceID, who.ID)
+		if err == nil && name == "" {
 			err = fault.Invalid("email", "must be a member of the workspace")
 		}
 		if err != nil {
@@ -310,11 +344,11 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 		if err == nil {
 			err = stillOperates(tx, by, r.permission())
 		}
+		if err == nil {
+			err = r.requireOpen(tx.Q)
+		}
 		if err != nil {
 			return api.OpsDecision{}, audit.Event{}, err
-		}
-		if why, err := r.ended(tx.Q); err != nil || why != "" {
-			return api.OpsDecision{}, audit.Event{}, cmp.Or(err, error(fault.New(api.CodeApprovalDecided, "this has ended: %s", why)))
 		}
 		shown, err := r.wire()
 		if err != nil {
@@ -368,9 +402,9 @@ func (s *Service) decide(tx *db.Tx, by db.Caller, id, state string) (request, er
 
 // carryOut executes a request, and returns its audit rows.
 func (s *Service) carryOut(tx *db.Tx, by db.Caller, r request) (done Outcome, events []audit.Event, err error) {
-	var p payload
-	if err := json.Unmarshal([]byte(r.payload), &p); err != nil {
-		return done, nil, fmt.Errorf("read the request %s: %w", r.id, err)
+	p, err := r.parameters()
+	if err != nil {
+		return done, nil, err
 	}
 	switch r.kind {
 	case api.OpsDeposit:
@@ -387,7 +421,7 @@ func (s *Service) carryOut(tx *db.Tx, by db.Caller, r request) (done Outcome, ev
 	case api.OpsReset:
 		events, err = s.reset(tx, by, r.subject)
 	case api.OpsAppoint:
-		events, err = s.appoint(tx, r.subject, p)
+		events, err = s.appoint(tx, r, p)
 	}
 	return done, events, err
 }
@@ -412,9 +446,15 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 	return event.Each(), err
 }
 
-// appoint makes a person an approver, like bursar admin approver appoint. Servers mail the approvers and owners.
-func (s *Service) appoint(tx *db.Tx, userID string, p payload) ([]audit.Event, error) {
-	who, err := person(tx.Q, userID)
+// appoint makes a member an approver, like bursar admin approver appoint. Servers mail the approvers and owners.
+func (s *Service) appoint(tx *db.Tx, r request, p payload) ([]audit.Event, error) {
+	who, err := person(tx.Q, r.subject)
+	if err == nil {
+		_, _, err = access.LockMembers(tx, p.WorkspaceID)
+	}
+	if err == nil {
+		err = r.requireOpen(tx.Q) // they may have been removed since, also on another node
+	}
 	if err != nil {
 		return nil, err
 	}
