@@ -100,11 +100,14 @@ func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 }
 
 // lockTurn locks the turn of an organization, so that two slots do not claim two of its imports concurrently. It reports whether no slot
-// works for it.
+// works for it. It ends the claim of a slot whose lease has ended. That slot would otherwise renew the lease, beside the next one.
 func lockTurn(tx *db.Tx, organizationID string) (free bool, err error) {
 	var last string
 	if _, err := tx.Row(`INSERT INTO directory_import_turn (organization_id, import_id, taken_at) VALUES ($1, '', 0)
 		ON CONFLICT (organization_id) DO UPDATE SET organization_id = excluded.organization_id RETURNING import_id`, organizationID).Scan(&last); err != nil {
+		return false, err
+	}
+	if err := tx.Exec(`UPDATE directory_import SET node = '' WHERE id = $1 AND ended_at = 0 AND status = 'running' AND lease_until <= $2`, last, tx.Now()); err != nil {
 		return false, err
 	}
 	taken, err := tx.Row(`SELECT id FROM directory_import WHERE id = $1 AND ended_at = 0 AND status = 'running' AND lease_until > $2`,

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
@@ -126,6 +128,36 @@ func TestAnOrganizationHasOneImportSlot(t *testing.T) {
 		<-done
 		if most.Load() != 1 {
 			t.Errorf("%d imports ran at once", most.Load())
+		}
+	})
+}
+
+// A slot that was away for longer than its lease does not go on beside the slot that another import of its organization has got since.
+func TestASlotEndsWithItsLeaseIfAnotherImportGetsIt(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		in := workspaces(x, 2)
+		away, next := sendPersons(x, in[0], 1), sendPersons(x, in[1], 1)
+		if _, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+			err := tx.Exec(`UPDATE directory_import SET status = 'running', node = 'away', lease_until = $2 WHERE id = $1`, away, tx.Now()+1)
+			if err == nil {
+				err = tx.Exec(`INSERT INTO directory_import_turn (organization_id, import_id, taken_at) VALUES ($1, $2, $3)`, x.OrganizationID, away, tx.Now())
+			}
+			return struct{}{}, audit.None("a test"), err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		n.Clock.Advance(time.Second)
+		worker := n.Worker()
+		if _, err := worker.ImportTurn(t.Context()); err != nil || ended(x, next) == 0 {
+			t.Fatalf("the other import has not run: %v", err)
+		}
+		if n.Count(t, `SELECT count(*) FROM directory_import WHERE id = $1 AND node = 'away'`, away) != 0 {
+			t.Error("the slot may go on")
+		}
+		work(t, n, 1)
+		if ended(x, away) == 0 {
+			t.Error("its import was not taken over")
 		}
 	})
 }
