@@ -136,6 +136,8 @@ type Kind struct {
 	Show func(a Approval, full bool) (summary string, fields []api.ApprovalField, err error)
 	// Now returns what an approver of one sees in addition, as it is now. It may be nil.
 	Now func(q db.Q, a Approval) ([]api.ApprovalField, error)
+	// Complete adds to what someone who opens one sees, by the permissions that they hold. It may be nil.
+	Complete func(ctx context.Context, by db.Caller, held access.Set, a Approval, shown *api.Approval) error
 }
 
 // KindOf is a kind of approvals of changes that are each described by a T. Its functions get the T.

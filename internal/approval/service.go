@@ -194,11 +194,17 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need func(
 	return a, held, err
 }
 
-// Find returns one approval, masked, for packages that show it: see directory.Approval.
-func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) (Approval, api.Approval, error) {
-	a, held, err := s.enter(ctx, by, id, func(k Kind) access.Permission { return k.Read })
+// Find returns an approval that the caller may see, for packages that show more of it.
+func (s *Service) Find(ctx context.Context, by db.Caller, id string) (Approval, error) {
+	a, _, err := s.enter(ctx, by, id, func(k Kind) access.Permission { return k.Read })
+	return a, err
+}
+
+// Get returns one approval in full: old and new values, the requester, what changed about the roles of people, and what its kind adds.
+func (s *Service) Get(ctx context.Context, by db.Caller, in Input) (api.Approval, error) {
+	a, held, err := s.enter(ctx, by, in.ID, func(k Kind) access.Permission { return k.Read })
 	if err != nil {
-		return a, api.Approval{}, err
+		return api.Approval{}, err
 	}
 	var who viewer
 	var more []api.ApprovalField
@@ -217,11 +223,14 @@ func (s *Service) Find(ctx context.Context, by db.Caller, id string, full bool) 
 		return err
 	})
 	if err != nil {
-		return a, api.Approval{}, err
+		return api.Approval{}, err
 	}
-	shown, err := s.wire(who, a, full && (kind.Pair != access.Receiving || held.Has(access.ReceivingRead)))
+	shown, err := s.wire(who, a, kind.Pair != access.Receiving || held.Has(access.ReceivingRead))
 	shown.Fields, shown.RoleChanges = append(shown.Fields, more...), roles
-	return a, shown, err
+	if err == nil && kind.Complete != nil {
+		err = kind.Complete(ctx, by, held, a, &shown)
+	}
+	return shown, err
 }
 
 // IsEmailProved reports whether the address of a person is proved to be theirs. It is nil for a machine client.

@@ -86,7 +86,7 @@ func (b *ballot) ask(t *testing.T, maker *servertest.Client, r approval.Request)
 // vote approves what is shown.
 func (b *ballot) vote(c *servertest.Client, id string) (api.Approval, error) {
 	by := b.caller(c)
-	_, shown, err := b.Find(c.T().Context(), by, id, false)
+	shown, err := b.Get(c.T().Context(), by, approval.Input{ID: id})
 	if err != nil {
 		return shown, err
 	}
@@ -123,7 +123,7 @@ func TestTheLastVoteCarriesOut(t *testing.T) {
 			t.Errorf("what cannot be carried out: %v", err)
 		}
 		b.broken = nil
-		if _, shown, err := b.Find(t.Context(), b.caller(second), id, false); err != nil || len(shown.Approvals) != 1 || !shown.CanApprove {
+		if shown, err := b.Get(t.Context(), b.caller(second), approval.Input{ID: id}); err != nil || len(shown.Approvals) != 1 || !shown.CanApprove {
 			t.Errorf("after the fault: %+v, %v", shown, err)
 		}
 		two, err := b.vote(second, id)
@@ -191,7 +191,7 @@ func TestWhoMayVote(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				id, subject := b.ask(t, c.maker.On(t), c.need)
 				may := b.caller(c.voter.On(t))
-				_, shown, err := b.Find(t.Context(), may, id, false)
+				shown, err := b.Get(t.Context(), may, approval.Input{ID: id})
 				if err != nil || shown.CanApprove != (c.want == "") || (shown.CannotBecause == "") != (c.want == "") {
 					t.Errorf("shown: %+v, %v", shown, err)
 				}
@@ -262,7 +262,7 @@ func TestVotesRace(t *testing.T) {
 		b.x.EverybodyCounts()
 		for round := range 10 {
 			id, subject := b.ask(t, b.x.Owner, approval.Request{Needed: 2})
-			_, shown, err := b.Find(t.Context(), b.caller(voters[0]), id, false)
+			shown, err := b.Get(t.Context(), b.caller(voters[0]), approval.Input{ID: id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +275,7 @@ func TestVotesRace(t *testing.T) {
 				_, err := b.Approve(t.Context(), callers[i], approval.ApproveInput{ID: id, ApprovalApprove: api.ApprovalApprove{Digest: shown.Digest, Verification: "compared"}})
 				return err
 			})
-			_, after, err := b.Find(t.Context(), callers[0], id, false)
+			after, err := b.Get(t.Context(), callers[0], approval.Input{ID: id})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -304,7 +304,7 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 	if p.Status != api.PayoutInitiated || p.ApprovalID == "" {
 		return data, nil
 	}
-	a, err := read(v, c.Directory.Approval, approval.Input{ID: p.ApprovalID})
+	a, err := read(v, c.Approvals.Get, approval.Input{ID: p.ApprovalID})
 	if err != nil {
 		return data, err
 	}
@@ -330,7 +330,7 @@ func (c *Console) approvePayout(v *visit) error {
 	if err != nil || done.Status != api.PayoutInitiated {
 		return v.payoutStep(err, "Approved.")
 	}
-	a, err := read(v, c.Directory.Approval, approval.Input{ID: done.ApprovalID})
+	a, err := read(v, c.Approvals.Get, approval.Input{ID: done.ApprovalID})
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (v *visit) notApproved(p api.Payout) (string, error) {
 	if p.Status != api.PayoutCancelled || p.ApprovalID == "" {
 		return "", nil
 	}
-	a, err := read(v, v.console.Directory.Approval, approval.Input{ID: p.ApprovalID})
+	a, err := read(v, v.console.Approvals.Get, approval.Input{ID: p.ApprovalID})
 	if err != nil {
 		return "", err
 	}

@@ -14,26 +14,23 @@ import (
 	"bursar/internal/db"
 )
 
-// Approval returns one approval in full: old and new values, the requester, and how to reach the payee. It includes other recent changes of
-// the payee. If it contains account numbers, the audit log records that.
-func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input) (api.Approval, error) {
-	a, shown, err := s.approvals.Find(ctx, by, in.ID, true)
-	if err == nil && (a.Kind == ImportKind || a.Kind == BulkKind) {
-		err = s.db.Read(ctx, func(q db.Q) (err error) {
-			shown.Lines, err = countJob(q, a.SubjectID)
-			return err
-		})
-	}
-	if err != nil || a.Kind != methodKind && a.Kind != identityKind {
-		return shown, err
-	}
-	held, err := s.authority.Permissions(ctx, by.Actor, a.WorkspaceID)
-	if err != nil || !held.Has(access.ReceivingRead) { // for example the requester of a change of the name
-		return shown, err
+// completeJob adds the numbers of the lines of an import or a bulk.
+func (s *Service) completeJob(ctx context.Context, _ db.Caller, _ access.Set, a approval.Approval, shown *api.Approval) error {
+	return s.db.Read(ctx, func(q db.Q) (err error) {
+		shown.Lines, err = countJob(q, a.SubjectID)
+		return err
+	})
+}
+
+// completePayee adds how to reach the payee, and other recent changes of the payee. Only those who may read receiving methods see that; others
+// see the approval, for example the requester of a change of the name. If it contains account numbers, the audit log records that.
+func (s *Service) completePayee(ctx context.Context, by db.Caller, held access.Set, a approval.Approval, shown *api.Approval) error {
+	if !held.Has(access.ReceivingRead) {
+		return nil
 	}
 	var e entry
 	var untold bool
-	err = s.db.Read(ctx, func(q db.Q) error {
+	err := s.db.Read(ctx, func(q db.Q) error {
 		at, err := locate(q, a.AboutID)
 		if err != nil {
 			return err
@@ -56,7 +53,7 @@ func (s *Service) Approval(ctx context.Context, by db.Caller, in approval.Input)
 	if err == nil && untold && e.ID != "" {
 		err = s.reveal(ctx, by, e)
 	}
-	return shown, err
+	return err
 }
 
 // recentLog is the recent content of the audit log about an entry.

@@ -30,7 +30,7 @@ func (s *Service) identityApprovals() approval.Kind {
 				api.ApprovalApproved: audit.PayeeIdentityApproved, api.ApprovalRejected: audit.PayeeIdentityRejected,
 				api.ApprovalWithdrawn: audit.PayeeIdentityWithdrawn, api.ApprovalExpired: audit.PayeeIdentityExpired,
 			},
-			Lock: s.lockIdentity, Parts: s.identityParts,
+			Lock: s.lockIdentity, Parts: s.identityParts, Complete: s.completePayee,
 		},
 		Apply: s.applyIdentityRequest, Drop: dropIdentityRequest, Show: identityRequest.show,
 	}.Decoding()

@@ -50,7 +50,7 @@ func (s *Service) jobApprovals(name string, actions map[string]audit.Action) app
 			Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
 			Actions: actions, HasLines: true,
 			Lock:    func(*db.Tx, approval.Approval) error { return nil }, // lines are dropped under the lock of the approval
-			Decided: s.decided,
+			Decided: s.decided, Complete: s.completeJob,
 		},
 		Apply: s.approveJob, Drop: s.dropJob, Show: jobChange.show,
 	}.Decoding()
@@ -217,7 +217,7 @@ func countJob(q db.Q, importID string) (*api.ApprovalLines, error) {
 
 // ApprovalLines returns a page of the lines of an approval of a job, with account numbers in full. The audit log records that.
 func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLinesInput) (web.Page[api.ApprovalLine], error) {
-	a, _, err := s.approvals.Find(ctx, by, in.ID, false)
+	a, err := s.approvals.Find(ctx, by, in.ID)
 	if err == nil && a.Kind != ImportKind && a.Kind != BulkKind {
 		err = fault.Missing("approval with lines")
 	}

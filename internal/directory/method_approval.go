@@ -52,6 +52,7 @@ func (s *Service) methodApprovals() approval.Kind {
 				_, err := s.lockAbout(tx, a)
 				return err
 			},
+			Complete: s.completePayee,
 		},
 		Apply: s.applyMethod, Drop: s.dropMethod, Show: methodChange.show,
 	}.Decoding()

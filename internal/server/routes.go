@@ -78,7 +78,7 @@ func (s *Server) routes() []route {
 
 		{"GET", "/v1/approvals", web.Read(api, apr.List)},
 		{"POST", "/v1/approvals/decide", web.Change(api, audit.ReceivingMethodApproved, apr.DecideMany)},
-		{"GET", "/v1/approvals/{id}", web.Read(api, dir.Approval)},
+		{"GET", "/v1/approvals/{id}", web.Read(api, apr.Get)},
 		{"GET", "/v1/approvals/{id}/lines", web.Read(api, dir.ApprovalLines)},
 		{"POST", "/v1/approvals/{id}/approve", web.Change(api, audit.ReceivingMethodApproved, apr.Approve)},
 		{"POST", "/v1/approvals/{id}/reject", web.Change(api, audit.ReceivingMethodRejected, apr.Reject)},
