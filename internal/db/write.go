@@ -91,6 +91,9 @@ func (tx *Tx) finish(by Caller, out any, event audit.Event, row *firstRow) error
 			return err
 		}
 	}
+	if notice := tx.db.dialect.notifyAccess; notice != "" && event.ChangesAccess() {
+		return tx.Exec(notice)
+	}
 	return nil
 }
 
@@ -190,8 +193,5 @@ func (tx *Tx) record(actor audit.Actor, e audit.Event, id auditID, salt [16]byte
 		key(audit.ByActor, entry.ActorID), key(audit.ByAction, entry.Action), key(audit.ByResourceType, entry.ResourceType),
 		key(audit.ByResource, entry.ResourceID), audit.OutcomeKey(e.WorkspaceID, e.Outcome),
 		string(audit.AppendEntry(make([]byte, 0, 256), entry)), string(audit.AppendPersonal(make([]byte, 0, 256), entry)), salt, PackID("key", actor.KeyID)})
-	if notice := tx.db.dialect.notifyAccess; notice != "" && e.ChangesAccess() {
-		return tx.Exec(notice)
-	}
 	return nil
 }
