@@ -102,3 +102,36 @@ func TestSealedPartsOfImportsCannotChangePlaces(t *testing.T) {
 		}
 	})
 }
+
+// Nor is what was refused of a file, or what a rehearsal found, taken for that of another.
+func TestSealedResultsOfImportsCannotChangePlaces(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		n := servertest.Start(t, store)
+		c := n.Admin(t)
+		var ids []string
+		for _, name := range []string{"Ada", "Bob"} {
+			file := "type,name\nperson," + name + "\nnobody," + name + "\n"
+			ids = append(ids, c.Do(http.MethodPost, "/v1/directory/imports?dry_run=true&workspace_id="+n.First.WorkspaceID, file, "Content-Type", "text/csv").OK().Text("id"))
+		}
+		n.RunImports(t)
+		for _, part := range []string{"refused", "plan"} {
+			path := "/v1/directory/imports/" + ids[0] + "/" + part
+			if got := string(c.Get(path).OK().Body); !strings.Contains(got, "Ada") {
+				t.Errorf("the part %s of the first file is %s", part, got)
+			}
+			_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+				return struct{}{}, audit.None("a thief who can write"), tx.Exec(`UPDATE directory_import_chunk
+					SET body_sealed = (SELECT body_sealed FROM directory_import_chunk WHERE import_id = $2 AND part = $3) WHERE import_id = $1 AND part = $3`, ids[0], ids[1], part)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := c.Get(path); got.Status == http.StatusOK || strings.Contains(string(got.Body), "Bob") {
+				t.Errorf("the part %s of another file is answered %d %s", part, got.Status, got.Body)
+			}
+			if got := string(c.Get("/v1/directory/imports/" + ids[1] + "/" + part).OK().Body); !strings.Contains(got, "Bob") {
+				t.Errorf("the part %s of the second file is %s", part, got)
+			}
+		}
+	})
+}

@@ -3,6 +3,8 @@ package concurrent_test
 import (
 	"bytes"
 	"context"
+	"encoding/base32"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,10 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pquerna/otp/totp"
+
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
+	"bursar/internal/signin"
 	"bursar/internal/vault"
 )
 
@@ -93,6 +99,56 @@ func TestAStolenStoreTellsNoNumber(t *testing.T) {
 				// PostgreSQL shows bytes as hexadecimal digits.
 				if strings.Contains(text, number) || strings.Contains(text, fmt.Sprintf("%x", number)) {
 					t.Errorf("the %s tells the number %s", what, number)
+				}
+			}
+		}
+	})
+}
+
+// Neither are the secrets there by which a thief could make codes of a second factor, or sign tokens.
+func TestAStolenStoreTellsNoAuthenticatorSecretAndNoSigningSeed(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := servertest.Start(t, store)
+		door, err := signin.New(n.DB, n.Vault, identity.NewLinks(n.PublicURL, nil), signin.Config{PublicURL: n.PublicURL, LimitsOff: true, HashMemory: 64})
+		must(err)
+		me := db.Caller{Actor: audit.Actor{Type: audit.User, ID: n.First.UserID, Email: "planted-witness@example.com", LoggedInAt: n.DB.Now()}}
+		app, err := door.NewTOTP(me)
+		must(err)
+		code, err := totp.GenerateCode(app.Secret(), n.Clock.Now())
+		must(err)
+		_, err = door.EnableTOTP(t.Context(), me, app.Secret(), code)
+		must(err)
+		var id string
+		var sealed []byte
+		must(n.DB.Read(t.Context(), func(q db.Q) error {
+			_, err := q.Row(`SELECT id, seed_sealed FROM signing_key`).Scan(&id, &sealed)
+			return err
+		}))
+		seed, err := n.Vault.Open(0, vault.SigningSeed(id), sealed)
+		must(err)
+
+		stolen := everything(t, store, n)
+		if !strings.Contains(stolen, id) || !strings.Contains(stolen, "planted-witness@example.com") {
+			t.Fatal("the search does not find what is in clear")
+		}
+		for name, secret := range map[string]struct {
+			text   string
+			decode func(string) ([]byte, error)
+		}{
+			"the secret of the authenticator app": {app.Secret(), base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString},
+			"the seed of the signing key":         {string(seed), base64.StdEncoding.DecodeString},
+		} {
+			raw, err := secret.decode(secret.text)
+			must(err)
+			for _, form := range []string{secret.text, string(raw), fmt.Sprintf("%x", secret.text), fmt.Sprintf("%x", raw)} {
+				if strings.Contains(stolen, form) || strings.Contains(n.Log.String(), form) {
+					t.Errorf("%s is in the store or in the log as %q", name, form)
 				}
 			}
 		}
