@@ -279,9 +279,8 @@ func TestTheManualHasEverySettingOfAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, flag := range flagsOf["serve"] {
-		variable := "BURSAR_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-		if row := regexp.MustCompile("(?m)^\\|[^|]*`--" + flag + "`[^|]*\\|[^|]*`" + variable + "`"); !row.Match(manual) {
-			t.Errorf("docs/operating.md has no row for --%s with %s", flag, variable)
+		if row := regexp.MustCompile("(?m)^\\|[^|]*`--" + flag + "`[^|]*\\|"); !row.Match(manual) {
+			t.Errorf("docs/operating.md has no row for --%s", flag)
 		}
 	}
 }
