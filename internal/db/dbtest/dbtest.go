@@ -252,12 +252,12 @@ func (s Store) LooksEarlier(t testing.TB, d *db.DB) {
 	}
 }
 
-// NextVersion returns the schema of an invented next version of the program, with 0002_next.
+// NextVersion returns the schema of an invented next version of the program, with 9999_next after every migration that there is.
 func NextVersion() fs.FS {
 	next := fstest.MapFS{
-		"0002_next.sql":          {Data: []byte(`ALTER TABLE setting ADD COLUMN note TEXT NOT NULL DEFAULT 'none';`)},
-		"0002_next.sqlite.sql":   {Data: []byte(`CREATE INDEX setting_note ON setting (note) WHERE value IS NOT '';`)},
-		"0002_next.postgres.sql": {Data: []byte(`CREATE INDEX setting_note ON setting (note) WHERE value IS DISTINCT FROM '';`)},
+		"9999_next.sql":          {Data: []byte(`ALTER TABLE setting ADD COLUMN note TEXT NOT NULL DEFAULT 'none';`)},
+		"9999_next.sqlite.sql":   {Data: []byte(`CREATE INDEX setting_note ON setting (note) WHERE value IS NOT '';`)},
+		"9999_next.postgres.sql": {Data: []byte(`CREATE INDEX setting_note ON setting (note) WHERE value IS DISTINCT FROM '';`)},
 	}
 	err := fs.WalkDir(db.Migrations(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
