@@ -194,10 +194,20 @@ func LockAccount(tx *db.Tx, accountID string) error {
 	return err
 }
 
+// accountsAtOnce is how many accounts a statement locks.
+const accountsAtOnce = 512
+
 // LockAccounts locks accounts that lose access, in the order of their ids, so that nothing they decide is stored after the answer.
 func LockAccounts(tx *db.Tx, accountIDs []string) error {
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(accountIDs))) {
-		if err := tx.Exec(`UPDATE account SET name = name WHERE id = $1`, id); err != nil {
+	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(accountIDs))), accountsAtOnce) {
+		ids := make([]any, len(some))
+		for i, id := range some {
+			ids[i] = id
+		}
+		sql := db.NewStatement(`SELECT id FROM account`)
+		sql.AddList(` WHERE id IN (`, ids)
+		sql.Add(tx.ForUpdate(` ORDER BY id`))
+		if err := tx.EachOf(sql, func(db.Rows) error { return nil }); err != nil {
 			return err
 		}
 	}
