@@ -83,6 +83,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"payout.change.event",
 		"payout.makeIntegrity",
 		"server.Server.Tidy",
+		"servertest.Client.SetEmailProof",
 		"servertest.Tenant.Contradict",
 		"servertest.Tenant.EverybodyCounts",
 		"servertest.Tenant.LiveAccount",
