@@ -112,8 +112,9 @@ type ApprovalLine struct {
 	// Flags are the reasons to check the line.
 	Flags  []string        `json:"flags"`
 	Fields []ApprovalField `json:"fields"`
-	// Contacts are the ways to reach the payee.
-	Contacts []ApprovalContact `json:"contacts"`
+	// Contacts are the ways to reach the payee. ChangedFields contains the fields of the payee that changed in the last 30 days, each once.
+	Contacts      []ApprovalContact     `json:"contacts"`
+	ChangedFields []ApprovalFieldChange `json:"changed_fields"`
 }
 
 // ApprovalField is one value that changes. An empty string means no value.

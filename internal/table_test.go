@@ -87,7 +87,7 @@ func tableUses() map[string]use {
 		"simulated_service":         {owner: "rail", readers: []string{"payout", "rail/simulator"}},
 		"sso_identity":              {owner: "signin", readers: []string{"access"}},
 		"store_mark":                {owner: "db"},
-		"suspended_access":          {owner: "access"},
+		"suspended_access":          {owner: "access", readers: []string{"payout"}},
 		"suspended_owner":           {owner: "access"},
 		"totp":                      {owner: "signin", writers: []string{"identity"}, readers: []string{"access"}},
 		"unknown_payment":           {owner: "payout"},

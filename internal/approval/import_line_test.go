@@ -467,3 +467,25 @@ func TestTheApproverOfAFileSeesHowToReachEachPayee(t *testing.T) {
 		expect(t, "contacts", strings.Join(got, " "), "Ada[{phone +44 2 +44 1}] Bob[{phone +44 3 }] Eve[]")
 	})
 }
+
+// A payee without an account can be renamed at once, and then get one by a file. What it was called before is not hidden by later changes.
+func TestTheApproverOfAFileSeesWhatChangedAboutEachPayee(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.FirstTenant(t)
+		maker, second := x.Owner, n.Person(t, x.Member("admin"))
+		entry := maker.Entry(body{"name": "Cleaner", "external_id": "CLN", "fields": body{"note": "1"}})
+		change(maker, entry, body{"name": "Power Co", "external_id": "PWR"}).OK()
+		for i := range 60 {
+			change(maker, entry, body{"fields": body{"note": fmt.Sprint(i)}}).OK()
+		}
+		id := imported(maker, accountHeader+"person,Power Co,PWR,bank,Power Co,10001,\nperson,Bob,BOB,bank,Bob,10002,\n")
+		var got []string
+		for _, l := range servertest.Decoded[[]api.ApprovalLine](second.Get("/v1/approvals/" + id + "/lines")) {
+			for _, f := range l.ChangedFields {
+				got = append(got, fmt.Sprint(l.EntryLabel, " ", f.Field, ": ", f.Before, " > ", f.After))
+			}
+		}
+		expect(t, "changes", strings.Join(got, "; "), "Power Co external_id: CLN > PWR; Power Co label: Cleaner > Power Co; "+
+			"Power Co name: Cleaner > Power Co; Power Co fields.note: 1 > 59")
+	})
+}

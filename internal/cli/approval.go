@@ -184,7 +184,8 @@ func newApprovalsLines(r *remote) *cobra.Command {
 	c := listCommand(r.terminal, &cobra.Command{
 		Use: "lines APPROVAL", Short: "List what the approval of an import is for",
 		Long: `List the lines of an import or a bulk that wait for approval, with account
-numbers in full, which the audit log tells, and how to reach each payee.`,
+numbers in full, which the audit log tells, how to reach each payee, and what
+changed about it in the last 30 days.`,
 		Example: `  bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d
   bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d --flag shared_account --csv`,
 	}, list[api.ApprovalLine]{
@@ -200,7 +201,8 @@ numbers in full, which the audit log tells, and how to reach each payee.`,
 			return s.Approvals.AllLines(ctx, approval, client.ApprovalLinesParams{Flag: flag, Limit: limit}), nil
 		},
 		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"line", "payee", "change", "flags", "state", "contacts"}, Empty: "There are no lines."}
+			return &term.Table{Columns: []string{"line", "payee", "change", "flags", "state", "contacts", "changed lately"},
+				Empty: "There are no lines."}
 		},
 		cells: func(_ term.Format, l api.ApprovalLine) []string {
 			var changes []string
@@ -213,7 +215,12 @@ numbers in full, which the audit log tells, and how to reach each payee.`,
 			for _, one := range l.Contacts {
 				contacts = append(contacts, one.Field+": "+contactText(one))
 			}
-			return []string{fmt.Sprint(l.Line), l.EntryLabel, strings.Join(changes, ", "), strings.Join(l.Flags, ", "), l.State, strings.Join(contacts, ", ")}
+			var lately []string
+			for _, f := range l.ChangedFields {
+				lately = append(lately, f.Field+": "+orNone(f.Before)+" → "+orNone(f.After))
+			}
+			return []string{fmt.Sprint(l.Line), l.EntryLabel, strings.Join(changes, ", "), strings.Join(l.Flags, ", "), l.State,
+				strings.Join(contacts, ", "), strings.Join(lately, ", ")}
 		},
 	})
 	run := c.RunE

@@ -197,11 +197,17 @@ func (v *visit) approval() (approvalPage, error) {
 		}
 	}
 	data.Contacts = captioned(a.Contacts)
-	for _, f := range a.ChangedFields {
-		data.Changed = append(data.Changed, approvalField{Caption: changeCaption(f.Field), Before: f.Before, After: f.After})
-	}
+	data.Changed = changedFields(a.ChangedFields)
 	data.Recent, data.Roles = v.approvalChanges(a.RecentChanges), v.approvalChanges(a.RoleChanges)
 	return data, nil
+}
+
+// changedFields adds labels to the recent changes of a payee.
+func changedFields(list []api.ApprovalFieldChange) (shown []approvalField) {
+	for _, f := range list {
+		shown = append(shown, approvalField{Caption: changeCaption(f.Field), Before: f.Before, After: f.After})
+	}
+	return shown
 }
 
 func (v *visit) approvalChanges(list []api.ApprovalChange) (shown []approvalChange) {

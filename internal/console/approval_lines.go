@@ -39,8 +39,9 @@ type lineRow struct {
 	api.ApprovalLine
 	Flags   []string // in words
 	Fields  []approvalField
-	Left    bool // excluded from the approval
-	Repeats bool // same line of the file as the row before
+	Changed []approvalField // what the payee was 30 days ago
+	Left    bool            // excluded from the approval
+	Repeats bool            // same line of the file as the row before
 }
 
 func flagCaption(flag string) string {
@@ -88,6 +89,7 @@ func (v *visit) lines(a api.Approval) (*linesPage, error) {
 			row.Flags = append(row.Flags, flagCaption(flag))
 		}
 		row.Contacts = captioned(l.Contacts)
+		row.Changed = changedFields(l.ChangedFields)
 		data.Rows = append(data.Rows, row)
 		data.Elsewhere = slices.DeleteFunc(data.Elsewhere, func(n int64) bool { return n == l.Line })
 		last = l.Line

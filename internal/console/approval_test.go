@@ -247,6 +247,21 @@ func TestALineThatClearsAValueIsShownToTheApprover(t *testing.T) {
 	}
 }
 
+func TestALineShowsWhatItsPayeeWasCalledLately(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	admin := n.Admin(t)
+	entry := admin.Entry(servertest.Body{"name": "Cleaner"})
+	admin.Patch("/v1/directory/"+entry, servertest.Body{"name": "Power Co"}).OK()
+	n.Member(t, "second@example.com", "admin")
+	file := "id,method.provider,method.account_name,method.account_id\n" + entry + ",bank,Power Co,10001\n"
+	id := admin.Import(file, "match", "id").OK().Text("approval_id")
+	page := browse(t, n, "second@example.com").get(room(n, "/approvals/"+id)).body
+	if !strings.Contains(page, `<span class="badge warn">Changed lately</span> Cleaner → Power Co`) {
+		t.Errorf("the approval %q does not show the earlier name: %s", id, page)
+	}
+}
+
 func TestManyAreApprovedInTheConsole(t *testing.T) {
 	t.Parallel()
 	n := start(t)

@@ -318,6 +318,46 @@ func TestMakingACredentialAsksForARecentSignInAndLeadsBackToTheFilledForm(t *tes
 	n.PollDevice(t, code).DeviceStatus("pending", false)
 }
 
+// An unattended browser lets no one in who decides, and changes no one's rights to that. It may still invite others.
+func TestAnUnattendedBrowserLetsNobodyDecide(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	x := n.FirstTenant(t)
+	viewer := x.Member("viewer")
+	x.Define("clerk", "ws.read")
+	x.Give(viewer, "clerk")
+	browse(t, n, adminEmail) // who chooses a password with that
+	cookie := cookieFor(t, n, adminEmail)
+	n.Clock.Advance(16 * time.Minute)
+	send := func(path string, form url.Values) string {
+		t.Helper()
+		return knock(t, n, "POST", room(n, path), form, cookie...).Header.Get("Location")
+	}
+	rights := func() string {
+		return n.Dump(t, "workspace_member", "member_role", "workspace_role", "organization", "organization_member")
+	}
+	before := rights()
+	for path, form := range map[string]url.Values{
+		"/members":                             {"email": {servertest.NewEmail()}, "role": {"admin"}},
+		"/members/" + viewer.UserID + "/roles": {"role": {"directory_manager"}},
+		"/roles/clerk":                         {"name": {"Clerk"}, "permissions": {"ws.read", "ws.payouts.read", "ws.payouts.create"}},
+		"/organization/second-factor":          {"require_second_factor": {"yes"}},
+		"/organization/audit-retention":        {"audit_retention_days": {"365"}},
+		"/organization/leaver":                 {"email": {viewer.Email()}},
+	} {
+		if location := send(path, form); !strings.HasPrefix(location, "/signin?next=") {
+			t.Errorf("%s leads to %q", path, location)
+		}
+	}
+	if after := rights(); after != before {
+		t.Errorf("it was:\n%s\nit is:\n%s", before, after)
+	}
+	location := send("/members", url.Values{"email": {servertest.NewEmail()}, "role": {"viewer"}})
+	if strings.HasPrefix(location, "/signin") || rights() == before {
+		t.Errorf("an invitation of a viewer leads to %q", location)
+	}
+}
+
 func TestAPasswordChangeOffersToRevokeTheKeys(t *testing.T) {
 	t.Parallel()
 	n := start(t)

@@ -176,9 +176,15 @@ func (l recentLog) earlierContacts() map[string]string {
 	return earlier
 }
 
-// contactsAt returns how to reach a payee, if the payee still exists.
-func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error) {
-	none := []api.ApprovalContact{}
+// payeeView contains how to reach a payee, and which fields of the payee changed recently.
+type payeeView struct {
+	contacts []api.ApprovalContact
+	changed  []api.ApprovalFieldChange
+}
+
+// viewPayee returns what an approver sees of a payee, if the payee still exists.
+func viewPayee(q db.Q, entryID string, now int64) (payeeView, error) {
+	none := payeeView{[]api.ApprovalContact{}, []api.ApprovalFieldChange{}}
 	at, err := locate(q, entryID)
 	if err != nil || at.workspaceID == "" {
 		return none, err
@@ -189,7 +195,7 @@ func contactsAt(q db.Q, entryID string, now int64) ([]api.ApprovalContact, error
 	}
 	recent := recentLog{fields: map[string]*api.ApprovalFieldChange{}}
 	err = approval.EachRecent(q, e.WorkspaceID, e.workspace, e.ID, now, recent.addFields)
-	return contacts(e.Fields, recent.earlierContacts()), err
+	return payeeView{contacts(e.Fields, recent.earlierContacts()), recent.changedFields()}, err
 }
 
 // contacts returns the contact fields of an entry, with their values before the recent changes. A person who entered another account may

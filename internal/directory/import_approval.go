@@ -247,12 +247,12 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 		}
 		return err
 	})
-	contacts, err := s.contactsOf(ctx, rows, err)
+	payees, err := s.payeesOf(ctx, rows, err)
 	list := make([]api.ApprovalLine, len(rows))
 	for i, l := range rows {
 		if err == nil {
 			list[i], err = s.lineWire(a, l)
-			list[i].Contacts = contacts[l.entryID]
+			list[i].Contacts, list[i].ChangedFields = payees[l.entryID].contacts, payees[l.entryID].changed
 		}
 	}
 	if err == nil && untold && len(rows) > 0 {
@@ -264,18 +264,18 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 	return web.NewPage(window, list, func(l api.ApprovalLine) string { return fmt.Sprintf("%d/%s", l.Line, l.ID) }), nil
 }
 
-// contactsOf returns how to reach the payees of lines, by entry, unless reading the lines has failed.
-func (s *Service) contactsOf(ctx context.Context, lines []importLine, err error) (map[string][]api.ApprovalContact, error) {
-	found := map[string][]api.ApprovalContact{}
+// payeesOf returns what an approver sees of the payees of lines, by entry, unless reading the lines has failed.
+func (s *Service) payeesOf(ctx context.Context, lines []importLine, err error) (map[string]payeeView, error) {
+	found := map[string]payeeView{}
 	if err != nil {
 		return found, err
 	}
 	return found, s.db.Read(ctx, func(q db.Q) error {
 		for _, l := range lines {
-			if found[l.entryID] != nil {
+			if _, known := found[l.entryID]; known {
 				continue
 			}
-			if found[l.entryID], err = contactsAt(q, l.entryID, s.db.Now()); err != nil {
+			if found[l.entryID], err = viewPayee(q, l.entryID, s.db.Now()); err != nil {
 				return err
 			}
 		}

@@ -65,3 +65,28 @@ func TestAPayoutThatWasApprovedWithAKeyThatIsOnlyRevokedIsSent(t *testing.T) {
 		}
 	})
 }
+
+// A thief with the key of an admin who is alone adds an approver of their own, requests a payout, and approves it as a person.
+func TestAPayoutThatWasApprovedByWhoCameThroughACompromisedKeyIsHeld(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for decision, held := range map[string]bool{"": true, "remove": true, "confirm": false} {
+			x := n.Tenant(t)
+			person, account := n.Person(t, x.Owner), x.Account(100_000)
+			stolen := person.Post("/v1/api-keys", body{"name": "stolen", "administer": true}).OK()
+			thief, puppet := n.Login(t, stolen.Text("api_key")), n.User(t, servertest.NewEmail())
+			puppet.Join(thief.Post(x.Path("/members"), body{"email": puppet.Email(), "role": "disbursement_authorizer"}).OK().Text("user_id"))
+			id := pay(thief, account, 10_000)
+			approve(n.Person(t, puppet), id).OK()
+			person.Post("/v1/api-keys/"+stolen.Text("id")+"/compromised", nil).OK()
+			if decision != "" {
+				person.Post(x.Path("/suspended/"+person.Get(x.Path("/suspended")).OK().Column("id")[0]+"/"+decision), nil).OK()
+			}
+			if held {
+				hold(t, n, x.Owner, id)
+				continue
+			}
+			n.RunPayouts(t)
+			state(x.Owner, id, "completed")
+		}
+	})
+}

@@ -21,8 +21,8 @@ import (
 	"bursar/internal/mail"
 )
 
-// Recheck marks a payout that is held. A limit or a rule became stricter after its money was reserved, or it was approved with an API key
-// that turned out to be compromised.
+// Recheck marks a payout that is held. A limit or a rule became stricter after its money was reserved, or a vote for it came through an
+// API key that turned out to be compromised.
 const Recheck = "recheck"
 
 // KindRecheck is the kind of approvals that release held payouts.

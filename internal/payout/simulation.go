@@ -189,6 +189,9 @@ func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput)
 	if err == nil {
 		err = s.payouts.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.AccountsWrite)
 	}
+	if err == nil {
+		err = access.RequireMode(by.Actor, workspaceID, api.ModeSandbox)
+	}
 	if err != nil {
 		return api.ServiceHealth{}, err
 	}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,48 @@ func TestNoRouteLetsASandboxCredentialDecideAboutLiveMoney(t *testing.T) {
 					}
 				}
 			})
+		}
+	})
+}
+
+// The accounts, payouts, batches, deposits and approvals of the sandbox do not exist for a key that is limited to live money, on any route.
+// Nor does it create any, or change the sandbox.
+func TestEveryRouteForAKeyOfTheOtherMode(t *testing.T) {
+	signedOnEach(t, func(t *testing.T, n *servertest.Node) {
+		x := n.Tenant(t)
+		live := keyOf(t, x, body{"mode": "live", "administer": true})
+		gone := func(t *testing.T, o operation, r request) {
+			t.Helper()
+			r.headers = nil // of a person
+			if answer := o.do(live.On(t), r); answer.Status != 404 {
+				answer.Lacks("mode:sandbox")
+			}
+		}
+		var lists []operation
+		for _, o := range operations() {
+			switch {
+			case !strings.Contains(o.route, " /v2/") || !strings.HasPrefix(o.need, "ws."):
+			case o.method() == "GET" && !strings.Contains(o.route, "{"):
+				lists = append(lists, o)
+			default:
+				t.Run(o.route, func(t *testing.T) { gone(t, o, o.ask(x, x.Owner)) })
+			}
+		}
+		approval := x.Owner.Get("/v2/payout-requests/" + aWaitingPayout(x, x.Owner).args[0]).OK().Text("approval_id")
+		for _, o := range operations() {
+			if strings.Contains(o.route, " /v1/approvals/{id}") {
+				t.Run(o.route, func(t *testing.T) {
+					gone(t, o, request{args: []string{approval}, body: map[string]any{"approve": body{"digest": "x", "verification": "called"},
+						"reject": body{"reason": "unknown"}}[path.Base(o.route)]})
+				})
+			}
+		}
+		for _, o := range append(lists, operation{route: "GET /v1/approvals", ask: inQuery}) {
+			for _, row := range o.do(live, o.ask(x, x.Owner)).OK().List() {
+				if row["mode"] != "both" && row["kind"] != "receiving_method" {
+					t.Errorf("%s lists %v", o.route, row)
+				}
+			}
 		}
 	})
 }
