@@ -34,7 +34,9 @@ type Actor struct {
 	HomeOrgID string // the organization whose log gets events that belong to no workspace
 	SessionID string
 	KeyID     string // the API key that the session depends on
-	Scope     Scope  // of the credential
+	// SecretHash is the hash of the secret with which a machine client authenticated a request. Such a request has no session.
+	SecretHash string
+	Scope      Scope // of the credential
 	// LoggedInAt is when a person started the session by signing in, in a browser or for
 	// a command line. It is 0 for sessions of keys and machine clients.
 	LoggedInAt int64

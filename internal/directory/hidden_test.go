@@ -50,8 +50,13 @@ func TestNamesHaveNoInvisibleCharacters(t *testing.T) {
 			c.Patch("/v1/directory/tags/"+tag, servertest.Body{"name": bad}).Invalid("name")
 			c.Patch("/v1/workspaces/"+workspace, servertest.Body{"name": bad}).Invalid("name")
 			c.Patch("/v1/organizations/"+n.First.OrganizationID+"/settings", servertest.Body{"name": bad}).Invalid("name")
+			role := servertest.Body{"name": bad, "permissions": []string{"ws.read"}}
+			c.Put("/v1/workspaces/"+workspace+"/roles/clerk", role).Invalid("name")
 			c.Post("/v1/api-keys", servertest.Body{"name": bad}).Invalid("name")
 			c.Post("/v2/accounts", servertest.Body{"workspace_id": workspace, "name": bad, "currency": "PHP"}).Invalid("name")
+			payee := servertest.Body{"bank_account_name": bad, "bank_account_number": "1234567890", "bank_code": "BOPIPHMMXXX"}
+			payout := servertest.Body{"source_account_id": "acc_1", "amount_cents": 100, "currency": "PHP", "settlement_account": payee}
+			c.Post("/v2/payout-requests", payout).Invalid("settlement_account.bank_account_name")
 			done := c.Import("type,name,method.provider,method.account_name,method.account_id\norganization," + bad + ",,,\n" +
 				"organization,Good,bank,Good," + bad + "\norganization,Good,bank,Good,0003\n")
 			if got := counts(done); got != "completed 1 0 0 2" {

@@ -46,7 +46,7 @@ func (s *Service) AuthenticateEither(ctx context.Context, by db.Caller, authoriz
 			return audit.Actor{}, err
 		}
 		fresh := &cachedBasic{actor: who.actor, until: who.until, from: who.from}
-		fresh.actor.Epoch = epoch
+		fresh.actor.Epoch, fresh.actor.SecretHash = epoch, who.secret
 		if ok {
 			fresh.noted.Store(known.noted.Load())
 		}

@@ -93,22 +93,51 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 	return state, nil
 }
 
-// RequireSession returns an error if the caller's session has ended since it was authenticated. Every operation that creates a credential
-// calls it in its transaction, with the account locked. Otherwise a concurrent request could leave a credential that a password change or
-// an account reset does not revoke.
+// RequireSession returns an error if the caller's session has ended since it was authenticated, or the secret of a machine client that
+// sends it with each request. Every operation that creates a credential calls it in its transaction, with the account locked. Otherwise a
+// concurrent request could leave a credential that a password change or an account reset does not revoke.
 func RequireSession(tx *db.Tx, by db.Caller) error {
-	if by.SessionID == "" {
-		return nil // an operator, or a machine client that sends its secret with each request
-	}
-	// The lock keeps the session from ending on another node before the transaction does.
-	if _, err := tx.Row(tx.ForShare(`SELECT id FROM session WHERE id = $1`), by.SessionID).Scan(new(string)); err != nil {
+	// The locks keep the session or the secret from ending on another node before the transaction does.
+	lock := func(sql, id string) error {
+		_, err := tx.Row(tx.ForShare(sql), id).Scan(new(string))
 		return err
 	}
-	state, err := loadSession(tx.Q, by.SessionID)
-	if err == nil && (!state.live || tx.Now() >= state.until) {
-		err = errNotAuthenticated
+	var err error
+	switch {
+	case by.SessionID != "":
+		err = lock(`SELECT id FROM session WHERE id = $1`, by.SessionID)
+	case by.SecretHash != "":
+		if err = lock(`SELECT id FROM account WHERE id = $1`, by.ID); err == nil && by.KeyID != "" {
+			err = lock(`SELECT id FROM api_key WHERE id = $1`, by.KeyID)
+		}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return RequireAuthentic(tx.Q, by.Actor, tx.Now())
+}
+
+// RequireAuthentic is RequireSession for a request that has to wait before its transaction. It locks nothing.
+func RequireAuthentic(q db.Q, by audit.Actor, now int64) error {
+	live := true
+	switch {
+	case by.SecretHash != "":
+		c, err := findClient(q, by.ID, now)
+		if err != nil {
+			return err
+		}
+		live = c.secretHash == by.SecretHash && c.status == statusActive && !c.keyEnded
+	case by.SessionID != "": // otherwise the caller is an operator
+		state, err := loadSession(q, by.SessionID)
+		if err != nil {
+			return err
+		}
+		live = state.live && now < state.until
+	}
+	if !live {
+		return errNotAuthenticated
+	}
+	return nil
 }
 
 // RequireCredential returns an error if an actor's credential was revoked, or their account disabled, since they authenticated. A session

@@ -56,8 +56,9 @@ func Add(ctx context.Context, d *db.DB, by db.Caller, email string, permissions 
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Operator, audit.Event, error) {
 		o := Operator{Permissions: permissions}
 		var before string
-		found, err := tx.Row(`SELECT id, email, name, status FROM account WHERE email = $1 AND email <> '' AND kind = 'person' AND status = 'active'`,
-			identity.NormalizeEmail(email)).Scan(&o.ID, &o.Email, &o.Name, &o.Status)
+		// What they decide at the same time locks the account, too: they may get fewer permissions.
+		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' AND kind = 'person' AND status = 'active'
+			RETURNING id, email, name, status`, identity.NormalizeEmail(email)).Scan(&o.ID, &o.Email, &o.Name, &o.Status)
 		if err == nil && !found {
 			err = fault.Missing("active user " + email)
 		}

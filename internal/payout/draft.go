@@ -12,11 +12,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/fault"
+	"bursar/internal/identity"
 	"bursar/internal/institution"
 	"bursar/internal/ledger"
 	"bursar/internal/rail"
@@ -155,7 +157,10 @@ func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, lis
 		return err
 	}
 	if publish {
-		return s.screen(ctx, list)
+		if err := s.screen(ctx, list); err != nil {
+			return err
+		}
+		return s.stillMay(ctx, by, a.WorkspaceID)
 	}
 	for _, d := range list {
 		d.faults = slices.DeleteFunc(d.faults, func(err error) bool {
@@ -164,6 +169,18 @@ func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, lis
 		})
 	}
 	return nil
+}
+
+// stillMay returns an error if the caller's credential or access has ended while their payouts were checked: a screening may take seconds.
+func (s *Service) stillMay(ctx context.Context, by db.Caller, workspaceID string) error {
+	if by.Epoch == s.db.Epoch() {
+		return nil
+	}
+	err := s.db.Read(ctx, func(q db.Q) error { return identity.RequireAuthentic(q, by.Actor, s.db.Now()) })
+	if err != nil {
+		return err
+	}
+	return s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsCreate)
 }
 
 // evaluate evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts.

@@ -190,8 +190,12 @@ func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string
 		true:  {access.Payouts: payoutRoleKind, access.Receiving: receivingRoleKind},
 		false: {access.Payouts: payoutGrantKind, access.Receiving: receivingGrantKind},
 	}[g.Define != nil][pair]
-	if waits, err = s.approvals.FindSame(tx.Q, kind, workspaceID, g.subject(), g); err != nil || waits != "" {
-		return waits, audit.None("it waits already"), err
+	byAddress := g
+	byAddress.MemberID = "" // as requested before the person was invited
+	for _, same := range []grant{g, byAddress} {
+		if waits, err = s.approvals.FindSame(tx.Q, kind, workspaceID, same.subject(), same); err != nil || waits != "" {
+			return waits, audit.None("it waits already"), err
+		}
 	}
 	waits, err = s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: workspaceID, Workspace: number, SubjectID: g.subject(), Payload: g})
 	event = audit.Event{Action: audit.MemberGrantRequested, WorkspaceID: workspaceID, ResourceID: g.subject(), Description: "Requested " + g.of()}

@@ -113,6 +113,24 @@ func TestAGrantThatWaitsIsStoredOnce(t *testing.T) {
 		if has(t, x, viewer.UserID, "admin") {
 			t.Error("a rejected grant has happened")
 		}
+
+		guest := n.User(t, servertest.NewEmail())
+		byAddress := waits(maker.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}))
+		invitation := x.Add(guest.Email(), "viewer")
+		for _, again := range []*servertest.Answer{
+			maker.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}),
+			maker.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}),
+			second.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}),
+		} {
+			if got := waits(again); got != byAddress {
+				t.Errorf("the grant that waits as %s waits as %s, too", byAddress, got)
+			}
+		}
+		second.Approve(byAddress).OK()
+		guest.Join(invitation)
+		if !has(t, x, guest.UserID, "admin") {
+			t.Error("the approved grant has not happened")
+		}
 	})
 }
 

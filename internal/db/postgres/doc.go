@@ -42,7 +42,8 @@
 //     has happened: the server refused a statement, or nothing was sent.
 //   - A write that fails is undone alone. The others of its group are sent again.
 //   - While the node cannot receive notifications of changes, the epoch is uncertain and
-//     nothing about access is cached.
+//     nothing about access is cached. It is certain for 900 ms after the last successful
+//     check of the connection.
 //
 // # Failures
 //
@@ -73,6 +74,8 @@
 //   - LISTEN connection lost: noticed in less than a second by a heartbeat. The epoch is
 //     uncertain until a new connection listens. Then it changes, because notifications may
 //     have been missed.
+//   - The process stops for a while, or does not get to run: once it goes on, the epoch is
+//     uncertain until the next check. Requests that wait do not meet cached access.
 //   - A panic in a callback, or when pgx encodes a value: that write, or its group,
 //     fails; the next group is not affected.
 //   - A standby that is away, or behind by more than 20 ms: the primary serves lists. A list under way

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"bursar/internal/db/engine"
 )
@@ -19,10 +20,15 @@ const (
 	// heartbeat is how often the listener checks its connection. With the time that
 	// a check may take, a dead connection is noticed in less than a second.
 	heartbeat = 400 * time.Millisecond
+	// certainty is how long after a check began the epoch is certain, unless another check
+	// succeeds. A process that was stopped for longer, or did not get to run, may not have
+	// received what happened meanwhile.
+	certainty = 900 * time.Millisecond
 )
 
 // listener changes the epoch when another node has changed access. While it has no
-// connection the epoch is uncertain, so that nothing about access is cached.
+// connection, or has not checked it for a while, the epoch is uncertain, so that nothing
+// about access is cached.
 type listener struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -46,7 +52,7 @@ func useLock(use engine.Use) string {
 func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost func()) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &listener{cancel: cancel, done: make(chan struct{}), first: make(chan error, 1)}
-	epoch.SetUncertain(true)
+	epoch.SetUncertain()
 	go func() {
 		defer close(l.done)
 		told := false
@@ -62,7 +68,7 @@ func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost fu
 			if err := listenOnce(ctx, config, use, epoch, func() { tell(nil) }); errors.Is(err, engine.ErrInUse) {
 				tell(err)
 			}
-			epoch.SetUncertain(true)
+			epoch.SetUncertain()
 			lost()
 			select {
 			case <-time.After(heartbeat):
@@ -92,7 +98,9 @@ func (l *listener) stop() {
 
 // listenOnce listens until its connection fails.
 func listenOnce(ctx context.Context, config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, connected func()) error {
-	db, err := pgx.ConnectConfig(ctx, config.Copy())
+	config = config.Copy()
+	config.OnNotification = func(*pgconn.PgConn, *pgconn.Notification) { epoch.Bump() }
+	db, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("connect to listen: %w", err)
 	}
@@ -111,20 +119,31 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, use engine.Use, epo
 	}
 	connected()
 	epoch.Bump() // covers changes before LISTEN
-	epoch.SetUncertain(false)
 	for {
-		wait, cancel := context.WithTimeout(ctx, heartbeat)
+		// The server sends what was committed before the check began before it answers.
+		began := time.Now()
+		if err := ping(ctx, db); err != nil {
+			return fmt.Errorf("check the connection: %w", err)
+		}
+		epoch.SetCertainUntil(began.Add(certainty))
+		if err := receive(ctx, db, time.Now().Add(heartbeat)); err != nil {
+			return err
+		}
+	}
+}
+
+// receive receives notifications until a time.
+func receive(ctx context.Context, db *pgx.Conn, until time.Time) error {
+	wait, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	for {
 		_, err := db.WaitForNotification(wait)
-		cancel()
 		switch {
 		case err == nil:
-			epoch.Bump()
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, context.DeadlineExceeded):
-			if err := ping(ctx, db); err != nil {
-				return fmt.Errorf("check the connection: %w", err)
-			}
+			return nil
 		default:
 			return fmt.Errorf("wait for a notification: %w", err)
 		}

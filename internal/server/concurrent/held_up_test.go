@@ -8,6 +8,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	ops "bursar/internal/operator"
 	"bursar/internal/server/servertest"
 )
 
@@ -132,6 +133,17 @@ func TestTheSecondOfTwoRequestsToTwoNodesSeesTheFirst(t *testing.T) {
 		if id := answers[0].OK().Text("id"); here.Count(t, `SELECT count(*) FROM api_key WHERE id = $1 AND revoked_at IS NULL`, id) != 0 {
 			t.Error("the key is live")
 		}
+	})
+	t.Run("an operator who may do less has decided by then", func(t *testing.T) {
+		who := here.User(t, servertest.NewEmail()).Operate("ops.access")
+		email := who.Email()
+		deciding := `UPDATE account SET name = name WHERE id = '` + who.UserID + `'`
+		heldUp(t, here, deciding, nil, func() *servertest.Answer {
+			if _, err := ops.Add(t.Context(), there.DB, db.Caller{}, email, []string{"ops.read"}); err != nil {
+				t.Error(err)
+			}
+			return nil
+		})
 	})
 	for name, lose := range map[string]func(x *servertest.Tenant, owner *servertest.Client, id string) *servertest.Answer{
 		"is removed": func(x *servertest.Tenant, owner *servertest.Client, id string) *servertest.Answer {
