@@ -23,7 +23,8 @@ func anyLeaked(q db.Q) (bool, error) {
 }
 
 // leakedVote returns a compromised API key through which a vote for an approval came; its id is empty if there is none. Access that came
-// through the key was suspended when the key was reported, unless an admin has confirmed it since.
+// through the key holds nothing after an admin has confirmed it. Votes of 1.0.0-rc.1 have no origin: for them, the voter is among those who
+// were suspended when the key was reported, and not among those who had left before.
 func (c *comparison) leakedVote(approvalID string) (key leaked, err error) {
 	if !c.leaks || approvalID == "" {
 		return leaked{}, nil
@@ -34,10 +35,14 @@ func (c *comparison) leakedVote(approvalID string) (key leaked, err error) {
 	found, err := c.q.Row(`SELECT k.id, k.name FROM approval_vote v JOIN compromised_key c ON c.id = v.key_id JOIN api_key k ON k.id = c.id
 		WHERE v.approval_id = $1 LIMIT 1`, approvalID).Scan(&key.id, &key.name)
 	if err == nil && !found {
-		key.through, err = c.q.Row(`SELECT k.id, k.name FROM approval_vote v JOIN approval a ON a.id = v.approval_id
-			JOIN suspended_access s ON s.account_id = v.account_id AND s.workspace_id = a.workspace_id JOIN api_key k ON k.id = s.key_id
-			WHERE v.approval_id = $1 AND s.state <> 'confirmed' AND s.suspended_at >= v.at ORDER BY s.id LIMIT 1`, approvalID).
-			Scan(&key.id, &key.name)
+		key.through, err = c.q.Row(`WITH vote AS (SELECT v.account_id, v.at, v.origin_id, a.workspace_id
+				FROM approval_vote v JOIN approval a ON a.id = v.approval_id WHERE v.approval_id = $1)
+			SELECT k.id, k.name FROM api_key k WHERE k.id IN (
+				SELECT c.id FROM vote v JOIN access_origin o ON o.id = v.origin_id JOIN compromised_key c ON c.id = o.key_id
+				WHERE NOT EXISTS (SELECT 1 FROM suspended_access s WHERE s.account_id = v.account_id AND s.workspace_id = v.workspace_id
+					AND s.state = 'confirmed' AND s.suspended_at >= c.reported_at)
+				UNION SELECT s.key_id FROM vote v JOIN suspended_access s ON s.account_id = v.account_id AND s.workspace_id = v.workspace_id
+				WHERE s.state <> 'confirmed' AND s.suspended_at >= v.at) ORDER BY k.id LIMIT 1`, approvalID).Scan(&key.id, &key.name)
 	}
 	c.leaked[approvalID] = key
 	return key, err

@@ -1,0 +1,4 @@
+-- What holds payouts when an API key turns out to be compromised.
+
+-- The keys through which the access of a voter came, in access_origin. NULL for none, and for the votes of 1.0.0-rc.1.
+ALTER TABLE approval_vote ADD COLUMN origin_id TEXT;
