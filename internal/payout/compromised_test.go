@@ -3,6 +3,7 @@ package payout_test
 import (
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/server/servertest"
 )
 
@@ -119,5 +120,65 @@ func TestAPayoutIsHeldIfItsApproverCameThroughACompromisedKeyAndLeftBeforeTheRep
 			person.Post("/v1/api-keys/"+[]string{first, second}[reported]+"/compromised", nil).OK()
 			hold(t, n, person, id)
 		}
+	})
+}
+
+func TestAPayoutThatNeededNoApprovalIsHeldIfItsRequestCameThroughACompromisedKey(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		for name, request := range map[string]func(x *servertest.Tenant, thief, person *servertest.Client, account string) (id string){
+			"with the key": func(_ *servertest.Tenant, thief, _ *servertest.Client, account string) string {
+				return pay(thief, account, 10_000)
+			},
+			"with a key made with it": func(_ *servertest.Tenant, thief, _ *servertest.Client, account string) string {
+				_, heir := stolenKey(t, n, thief)
+				return pay(heir, account, 10_000)
+			},
+			"in a batch": func(_ *servertest.Tenant, thief, _ *servertest.Client, account string) string {
+				var b api.PayoutBatch
+				thief.Post(batches, body{"source_account_id": account, "currency": "PHP", "payouts": []body{
+					{"amount_cents": 10_000, "settlement_account": to(bpi, "1234567890")}}}).Created().Data(&b)
+				return b.Results[0].ID
+			},
+			"by publishing a draft": func(_ *servertest.Tenant, thief, person *servertest.Client, account string) string {
+				id := pay(person, account, 10_000, body{"status": "draft"})
+				thief.Post(payouts+"/"+id+"/publish", nil).OK()
+				return id
+			},
+			"by changing a draft": func(_ *servertest.Tenant, thief, person *servertest.Client, account string) string {
+				id := pay(person, account, 10_000, body{"status": "draft"})
+				thief.Patch(payouts+"/"+id, body{"settlement_account": to(bpi, "1234567891")}).OK()
+				person.Post(payouts+"/"+id+"/publish", nil).OK()
+				return id
+			},
+			"by someone who was added with it": func(x *servertest.Tenant, thief, _ *servertest.Client, account string) string {
+				return pay(n.Person(t, puppetOf(t, x, thief, "disbursement_manager")), account, 10_000)
+			},
+		} {
+			x, _, approver := n.Pair(t)
+			person, account := n.Person(t, x.Owner), x.Account(100_000)
+			rule := person.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 0}).Created()
+			approver.Approve(rule.Text("approval_id")).OK()
+			key, thief := stolenKey(t, n, person)
+			id := request(x, thief, person, account)
+			state(person, id, "pending")
+			person.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+			n.RunPayouts(t)
+			if p := person.Get(payouts + "/" + id).OK(); p.Text("attention") != "recheck" {
+				t.Errorf("%s: it is %s", name, p.Text("status"))
+			}
+		}
+	})
+}
+
+func TestAPayoutThatWasRequestedWithACompromisedKeyAndApprovedByAnotherPersonIsSent(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		x, _, approver := n.Pair(t)
+		person, account := n.Person(t, x.Owner), x.Account(100_000)
+		key, thief := stolenKey(t, n, person)
+		id := pay(thief, account, 10_000)
+		approve(approver, id).OK()
+		person.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
+		n.RunPayouts(t)
+		state(person, id, "completed")
 	})
 }
