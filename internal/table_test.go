@@ -25,7 +25,7 @@ type use struct {
 func tableUses() map[string]use {
 	return map[string]use{
 		"account":                   {owner: "identity", writers: []string{"access"}, readers: []string{"approval", "backup", "leaver", "operator", "organization", "payout", "signin", "workspace"}},
-		"access_origin":             {owner: "access"},
+		"access_origin":             {owner: "access", readers: []string{"payout"}},
 		"account_link":              {owner: "identity"},
 		"api_key":                   {owner: "identity", readers: []string{"access", "approval", "auditlog", "payout", "workspace"}},
 		"approval":                  {owner: "approval", readers: []string{"directory", "payout"}},

@@ -62,6 +62,11 @@ func newOrigin(tx *db.Tx, by audit.Actor, selection, placeID string) (id any, er
 	return saveOrigin(tx, keys)
 }
 
+// OriginOf returns the id of the origin of a member's access. It is nil if the access came through no API key.
+func OriginOf(tx *db.Tx, workspaceID, accountID string) (id any, err error) {
+	return newOrigin(tx, audit.Actor{ID: accountID}, originInWorkspace, workspaceID)
+}
+
 // NoteOrigin stores who granted a new membership with its roles, and through which API keys it came.
 func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error {
 	if by.ID == "" {

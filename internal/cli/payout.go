@@ -128,7 +128,7 @@ func attentionText(p *api.Payout) string {
 	case payout.Contradicted:
 		return "its records contradict each other (contradicted). Read its history, ask the bank, " + resolve
 	case payout.Recheck:
-		text := "a limit or a rule became stricter, or its approval came through a compromised API key (recheck). "
+		text := "a limit or a rule became stricter, or its request or approval came through a compromised API key (recheck). "
 		if p.RecheckApprovalID != "" {
 			return text + "It waits for approval " + p.RecheckApprovalID
 		}

@@ -135,8 +135,8 @@ func newPayoutConfirm(r *remote) *cobra.Command {
 	return r.newPayoutChange(&cobra.Command{
 		Use: "confirm PAYOUT", Short: "Release a payout that a stricter limit or rule holds",
 		Long: `Release a payout that is held because a limit or a rule became stricter after
-it was approved, or because its approval came through a compromised API key.
-The other payouts of its batch are released with it. If another person could
+it was approved, or because its request or approval came through a compromised
+API key. The other payouts of its batch are released with it. If another person could
 approve that, the payout waits for them instead. Otherwise its requester
 releases it, within 15 minutes of 'bursar login' by a device code. API keys
 cannot. Once nothing holds it any more, anyone who may create payouts releases

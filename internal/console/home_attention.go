@@ -55,7 +55,7 @@ func (c *Console) troubles(v *visit) ([]attentionItem, error) {
 			case payout.Contradicted:
 				text = "needs you: the bank’s records do not match this payout"
 			case payout.Recheck:
-				text = "is on hold: a limit or a rule became stricter, or its approval came through a compromised API key"
+				text = "is on hold: a limit or a rule became stricter, or its request or approval came through a compromised API key"
 			}
 			items = append(items, attentionItem{Bad: true, Subject: api.FormatAmount(p.AmountCents, p.Currency) + " to " + p.SettlementAccount.BankAccountName + inSandbox(p.Mode),
 				Text: text, Path: v.path("payouts", p.ID), At: p.UpdatedAt})

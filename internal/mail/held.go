@@ -73,7 +73,7 @@ func (h HeldPayouts) Message() Message {
 		todo = "No other person can approve " + it + ", and a machine client cannot confirm " + it + ". Cancel " + it + ", or change the limit or rule."
 	}
 	text := []string{"Hello,", what + " in the workspace “" + plainName(h.Workspace) + "” on Bursar " + is + " on hold. " +
-		"A limit or a rule became stricter after the request, or the approval came through a compromised API key. Nothing was sent."}
+		"A limit or a rule became stricter after the request, or the request or approval came through a compromised API key. Nothing was sent."}
 	return Message{
 		To:      h.To,
 		Subject: subject,

@@ -434,7 +434,7 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 const sentColumns = `payout.id, payout.workspace_id, payout.account_id, payout.amount, payout.currency, payout.mode, payout.description, payout.rail, payout.institution_code, payout.account_name, payout.account_sealed,
 	payout.destination_key, payout.entry_id, payout.maker_id, payout.status, payout.attention, payout.failure_code, payout.failure_reason, payout.failure_text, payout.attempts, payout.reserved_at, payout.send_at,
 	payout.updated_at, payout.ended_at, (SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id), payout.created_at, payout.involved,
-	payout.terms_mac, payout.approvals_needed, payout.approval_id, payout.batch_id, payout.overrides, payout.external_id, payout.counted_at`
+	payout.terms_mac, payout.approvals_needed, payout.approval_id, payout.batch_id, payout.overrides, payout.external_id, payout.counted_at, payout.key_id`
 
 func readSent(r db.Rows) *Payout {
 	return &Payout{
@@ -443,13 +443,14 @@ func readSent(r db.Rows) *Payout {
 		Status: r.Text(14), Attention: r.Text(15), FailureCode: r.Text(16), FailureReason: r.Text(17), FailureText: r.Text(18), Attempts: r.Int(19),
 		ReservedAt: r.Int(20), SendAt: r.Int(21), UpdatedAt: r.Int(22), EndedAt: r.Int(23), workspace: r.Int(24), CreatedAt: r.Int(25), Involved: r.Text(26),
 		termsMAC: slices.Clone(r.Raw(27)), ApprovalsNeeded: r.Int(28), ApprovalID: r.Text(29), Batch: r.Text(30), Overrides: r.Text(31), ExternalID: r.Text(32), CountedAt: r.Int(33),
+		KeyID: r.Text(34),
 	}
 }
 
 const (
 	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as,
 		a.submission, a.claimed_at, a.accepted, a.resolved, a.not_paid`
-	afterSent = 34 // columns
+	afterSent = 35 // columns
 )
 
 func readAttempt(r db.Rows, from int) *attempt {

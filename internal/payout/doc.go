@@ -51,8 +51,8 @@
 // A payout that does not match was changed in the store: its attempt ends as not sent, and it is contradicted. The check reads a
 // batch of 500 in three queries. Without it, one UPDATE of a pending payout would send any amount to anyone.
 //
-// A payout is held at its claim if a limit per payout or a rule by amount became stricter after its money was reserved, or if a vote for it
-// came through a compromised API key (recheck.go).
+// A payout is held at its claim if a limit per payout or a rule by amount became stricter after its money was reserved, or if its request or
+// a vote for it came through a compromised API key (recheck.go).
 //
 // # Stops
 //

@@ -50,7 +50,7 @@ func (d *draft) refuse(err error) error {
 func (s *Service) newDraft(by db.Caller, a ledger.Account, workspace int64, t api.PayoutTerms) *draft {
 	d := &draft{Payout: Payout{
 		ID: s.db.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: t.AmountCents, Currency: a.Currency, Mode: a.Mode,
-		MakerID: by.ID, Involved: by.ID, Version: 1, workspace: workspace,
+		MakerID: by.ID, KeyID: by.KeyID, Involved: by.ID, Version: 1, workspace: workspace,
 	}}
 	set(&d.ExternalID, t.ExternalID)
 	set(&d.Description, t.Description)

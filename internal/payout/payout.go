@@ -67,6 +67,7 @@ type Payout struct {
 	Rejected      bool // cancelled because it was rejected
 	Stopped       bool // sending is stopped in its workspace and mode
 	MakerID       string
+	KeyID         string // the API key of the last request or change of a draft that came with one
 	Involved      string // the ids of all who had a part in it: none of them approves it
 	ApprovalID    string
 	ApprovalWhy   string // who has to approve it, or why no approval is needed
@@ -94,8 +95,8 @@ const columns = `p.id, p.workspace_id, p.account_id, p.amount, p.currency, p.mod
 	p.failure_code, p.failure_reason, p.failure_text, p.cancel_reason, p.maker_id, p.involved, p.approval_id, p.approval_why, p.attempts, p.reserved_at, p.send_at, p.expected_at, p.version,
 	p.created_at, p.updated_at, p.ended_at, w.number, p.approvals_needed, p.overrides, p.recheck_id, p.terms_mac,
 	p.counted_at, p.status = 'cancelled' AND EXISTS (SELECT 1 FROM approval a WHERE a.id = p.approval_id AND a.state = 'rejected' AND a.decided_at <= p.ended_at),
-	p.ended_at = 0 AND (SELECT count(*) FROM payout_stop s WHERE s.workspace_id = p.workspace_id AND s.mode = p.mode AND s.stopped_at > 0) > 0
-	FROM payout p JOIN workspace w ON w.id = p.workspace_id`
+	p.ended_at = 0 AND (SELECT count(*) FROM payout_stop s WHERE s.workspace_id = p.workspace_id AND s.mode = p.mode AND s.stopped_at > 0) > 0,
+	p.key_id FROM payout p JOIN workspace w ON w.id = p.workspace_id`
 
 func readRow(r db.Rows) Payout {
 	return Payout{
@@ -106,6 +107,7 @@ func readRow(r db.Rows) Payout {
 		MakerID: r.Text(24), Involved: r.Text(25), ApprovalID: r.Text(26), ApprovalWhy: r.Text(27), Attempts: r.Int(28), ReservedAt: r.Int(29),
 		SendAt: r.Int(30), ExpectedAt: r.Int(31), Version: r.Int(32), CreatedAt: r.Int(33), UpdatedAt: r.Int(34), EndedAt: r.Int(35), workspace: r.Int(36),
 		ApprovalsNeeded: r.Int(37), Overrides: r.Text(38), RecheckID: r.Text(39), termsMAC: bytes.Clone(r.Raw(40)), CountedAt: r.Int(41), Rejected: r.Bool(42), Stopped: r.Bool(43),
+		KeyID: r.Text(44),
 	}
 }
 

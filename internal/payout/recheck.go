@@ -21,8 +21,8 @@ import (
 	"bursar/internal/mail"
 )
 
-// Recheck marks a payout that is held. A limit or a rule became stricter after its money was reserved, or a vote for it came through an
-// API key that turned out to be compromised.
+// Recheck marks a payout that is held. A limit or a rule became stricter after its money was reserved, or its request or a vote for it
+// came through an API key that turned out to be compromised.
 const Recheck = "recheck"
 
 // KindRecheck is the kind of approvals that release held payouts.
@@ -139,12 +139,14 @@ func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
 		over := func(name string) bool {
 			return slices.Contains(strings.Fields(p.Overrides), name) || slices.ContainsFunc(found, func(o obstacle) bool { return o.Name == name })
 		}
-		key, err := c.leakedVote(p.ApprovalID)
-		if err != nil {
-			return nil, err
-		}
-		if key.id != "" && !over(key.obstacle().Name) {
-			found = append(found, key.obstacle())
+		for _, find := range []func(*Payout) (leaked, error){c.leakedVote, c.leakedRequest} {
+			key, err := find(p)
+			if err != nil {
+				return nil, err
+			}
+			if key.id != "" && !over(key.obstacle().Name) {
+				found = append(found, key.obstacle())
+			}
 		}
 		var exceeded []limit
 		for _, l := range c.limits {

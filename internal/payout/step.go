@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -121,6 +122,7 @@ func (s *Service) reopen(ctx context.Context, by db.Caller, id string) (p Payout
 		return err
 	})
 	d = &draft{Payout: p}
+	d.KeyID = cmp.Or(by.KeyID, p.KeyID)
 	if err == nil {
 		d.number, err = number(s.vault, p)
 	}

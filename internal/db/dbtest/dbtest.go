@@ -245,7 +245,7 @@ func (s Store) OpenAt(t testing.TB, clock func() time.Time) *db.DB {
 func (s Store) LooksEarlier(t testing.TB, d *db.DB) {
 	t.Helper()
 	_, err := db.Write(t.Context(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE schema_migration SET name = '0001_base'`)
+		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE schema_migration SET name = '0001_base' WHERE name = '0001_schema'`)
 	})
 	if err != nil {
 		t.Fatal(err)
