@@ -279,7 +279,7 @@ func (s *Service) waiting(ctx context.Context, by db.Caller, id, step string) (P
 // as returns the payout as the response to a decision.
 func (s *Service) as(id string) approval.As[api.Payout] {
 	return func(tx *db.Tx, _ api.Approval) (api.Payout, error) {
-		p, err := find(tx.Q, id)
+		p, err := Find(tx.Q, id)
 		if err != nil {
 			return api.Payout{}, err
 		}

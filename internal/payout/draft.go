@@ -388,7 +388,7 @@ func (s *Service) screen(ctx context.Context, list []*draft) error {
 			continue
 		}
 		group.Go(func() error {
-			verdict, why, err := s.rules.Screen(ctx, d.facts())
+			verdict, why, err := s.rules.screener.Screen(ctx, d.facts())
 			switch verdict {
 			case Deny:
 				d.faults = append(d.faults, fault.New(api.CodeScreeningDenied, "the screening refuses it: %s", why))

@@ -1,10 +1,8 @@
 package payout
 
 import (
-	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"bursar/api"
 	"bursar/internal/access"
@@ -33,8 +31,7 @@ type Rules struct {
 	cursors   *web.Cursors
 	approvals *approval.Service
 	rails     *rail.Rails
-	screening Screening
-	commands  chan struct{} // has one element for each command of the screening that runs
+	screener  *Screener
 	guards    cache.Cache[string, guard]
 	batches   cache.Cache[string, checkedBatch] // while they are sent
 }
@@ -47,7 +44,7 @@ const maxOfEach = 100
 
 // NewRules returns the service, and registers its kinds of approvals.
 func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, rails *rail.Rails, screening Screening) *Rules {
-	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screening: screening, commands: make(chan struct{}, maxCommands),
+	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screener: NewScreener(screening),
 		guards: cache.New[string, guard](maxGuards), batches: cache.New[string, checkedBatch](maxBatches)}
 	approvals.Register(r.ruleKind())
 	approvals.Register(r.limitKind())
@@ -212,25 +209,6 @@ func (r *Rules) foundRail(name string) error {
 		}
 	}
 	return fault.Invalid("rail", "must be one of "+strings.Join(names, ", "))
-}
-
-// Screen calls the operator's screening for a payout. If it is a command and too many run already, the payout waits for a free slot. After
-// screenTimeout it is held.
-func (r *Rules) Screen(ctx context.Context, facts any) (Verdict, string, error) {
-	if r.screening.Command == "" {
-		return r.screening.Screen(ctx, facts)
-	}
-	turn := time.NewTimer(screenTimeout)
-	defer turn.Stop()
-	select {
-	case r.commands <- struct{}{}:
-		defer func() { <-r.commands }()
-		return r.screening.Screen(ctx, facts)
-	case <-turn.C:
-		return Hold, "the screening is too busy", nil
-	case <-ctx.Done():
-		return Hold, "", ctx.Err()
-	}
 }
 
 func text(p *string) string {

@@ -111,8 +111,8 @@ func readRow(r db.Rows) Payout {
 	}
 }
 
-// find reads a payout; its id is empty if there is none.
-func find(q db.Q, id string) (p Payout, err error) {
+// Find reads a payout; its id is empty if there is none.
+func Find(q db.Q, id string) (p Payout, err error) {
 	list, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE p.id = $1`, id)
 	if len(list) > 0 {
 		p = list[0]
@@ -127,8 +127,8 @@ func EndToEndID(payoutID string, attempt int64) string {
 	return fmt.Sprintf("%sA%d", strings.ToUpper(id), attempt)
 }
 
-// payoutOf is the inverse of EndToEndID. It reports whether the id is one of ours.
-func payoutOf(endToEndID string) (payoutID string, attempt int64, ok bool) {
+// PayoutOf is the inverse of EndToEndID. It reports whether the id is one of ours.
+func PayoutOf(endToEndID string) (payoutID string, attempt int64, ok bool) {
 	at := strings.LastIndex(endToEndID, "A")
 	if at < 1 {
 		return "", 0, false

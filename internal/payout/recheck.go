@@ -673,7 +673,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		if err := s.override(tx, list, why); err != nil {
 			return out, none, err
 		}
-		now, err := find(tx.Q, p.ID)
+		now, err := Find(tx.Q, p.ID)
 		out.Answer = wire(now, list[0].number)
 		return out, audit.All(rows...), cmp.Or(err, identity.StillHolds(tx, by, p.WorkspaceID, access.PayoutsCreate))
 	})

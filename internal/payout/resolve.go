@@ -124,7 +124,7 @@ func (r resolution) changes(after string) (changes audit.Changes) {
 // lockLast locks a payout and its last attempt, in the order of the dispatcher. A payout that was never sent has an attempt
 // without id: after a restore its rail may have one that the store does not know.
 func lockLast(tx *db.Tx, id string) (*attempt, error) {
-	p, err := find(tx.Q, id)
+	p, err := Find(tx.Q, id)
 	if err != nil {
 		return nil, err
 	}

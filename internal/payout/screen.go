@@ -37,13 +37,43 @@ type Screening struct {
 
 const (
 	screenTimeout = 5 * time.Second
-	// maxCommands is how many commands run concurrently, for all requests of the server.
-	maxCommands = 16
+	// MaxCommands is how many commands run concurrently, for all requests of the server.
+	MaxCommands = 16
 	// maxScreen bounds the response of a screening, in bytes.
 	maxScreen = 64 << 10
 	// maxScreenReason bounds the stored reason of a screening, in characters.
 	maxScreenReason = 500
 )
+
+// Screener screens payouts. It bounds how many commands run at once.
+type Screener struct {
+	screening Screening
+	commands  chan struct{} // has one element for each command that runs
+}
+
+// NewScreener returns a Screener for all requests of a server.
+func NewScreener(s Screening) *Screener {
+	return &Screener{screening: s, commands: make(chan struct{}, MaxCommands)}
+}
+
+// Screen calls the operator's screening for a payout. If it is a command and too many run already, the payout waits for a free slot. After
+// screenTimeout it is held.
+func (s *Screener) Screen(ctx context.Context, facts any) (Verdict, string, error) {
+	if s.screening.Command == "" {
+		return s.screening.Screen(ctx, facts)
+	}
+	turn := time.NewTimer(screenTimeout)
+	defer turn.Stop()
+	select {
+	case s.commands <- struct{}{}:
+		defer func() { <-s.commands }()
+		return s.screening.Screen(ctx, facts)
+	case <-turn.C:
+		return Hold, "the screening is too busy", nil
+	case <-ctx.Done():
+		return Hold, "", ctx.Err()
+	}
+}
 
 // screenClient follows no redirects: a payout is sent only to the service that the operator has named.
 var screenClient = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

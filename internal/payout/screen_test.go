@@ -143,9 +143,9 @@ func TestFewCommandsOfAScreeningRunAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	rules := payout.Screened(payout.Screening{Command: file})
+	screener := payout.NewScreener(payout.Screening{Command: file})
 	for _, reason := range servertest.SideBySide(4*payout.MaxCommands, func(int) string {
-		verdict, reason, err := rules.Screen(t.Context(), facts)
+		verdict, reason, err := screener.Screen(t.Context(), facts)
 		if err != nil || verdict == payout.Allow {
 			return fmt.Sprint(verdict, reason, err)
 		}

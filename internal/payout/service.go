@@ -65,7 +65,7 @@ func (s *Service) source(ctx context.Context, by db.Caller, accountID string, ne
 // that does not exist.
 func (s *Service) authorize(ctx context.Context, by db.Caller, id string, need access.Permission) (p Payout, held access.Set, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		p, err = find(q, id)
+		p, err = Find(q, id)
 		return err
 	})
 	if err == nil {

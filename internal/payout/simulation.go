@@ -116,7 +116,7 @@ func (s *Sandbox) drive(ctx context.Context, by db.Caller, id, step string, do f
 		return api.Payout{}, err
 	}
 	_, err = db.Write(ctx, s.payouts.db, db.Caller{Actor: by.Actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		p, err := find(tx.Q, p.ID) // its state after the wait
+		p, err := Find(tx.Q, p.ID) // its state after the wait
 		done := false
 		if err == nil {
 			done, err = do(tx, EndToEndID(p.ID, p.Attempts))

@@ -254,7 +254,7 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 			return e, err
 		}
 		var err error
-		d.Payout, err = find(tx.Q, d.ID)
+		d.Payout, err = Find(tx.Q, d.ID)
 		return e, err
 	})
 }

@@ -71,7 +71,7 @@ func lock(tx *db.Tx, id string) (Payout, error) {
 	if _, err := tx.Row(`UPDATE payout SET updated_at = updated_at WHERE id = $1 RETURNING id`, id).Scan(new(string)); err != nil {
 		return Payout{}, err
 	}
-	return find(tx.Q, id)
+	return Find(tx.Q, id)
 }
 
 // lockBatch locks a batch until the transaction ends. Transactions that change one of its payouts lock the batch before the payout. So if

@@ -221,7 +221,7 @@ func (s *Sending) unknown(c rail.Connector, p rail.Recorded, hasher externalHash
 	u := UnknownPayment{Connector: c.Name(), Rail: p.Rail, AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency, SentAt: p.At,
 		endToEndID: p.EndToEndID, attempt: 1, submission: int64(p.Submission)}
 	u.PayoutID = p.EndToEndID
-	if id, attempt, ok := payoutOf(p.EndToEndID); ok {
+	if id, attempt, ok := PayoutOf(p.EndToEndID); ok {
 		u.PayoutID, u.attempt = id, attempt
 	}
 	for _, one := range s.rails.All() {
@@ -240,7 +240,7 @@ func (s *Sending) knownPayouts(ctx context.Context, some []rail.Recorded) (known
 	known = map[string]bool{}
 	var ids []any
 	for _, p := range some {
-		if id, _, ok := payoutOf(p.EndToEndID); ok {
+		if id, _, ok := PayoutOf(p.EndToEndID); ok {
 			ids = append(ids, id)
 		}
 	}
@@ -372,7 +372,7 @@ func findRecovered(q db.Q, h externalHasher, as Payout) (p Payout, found bool, e
 	var id string
 	found, err = q.Row(`SELECT payout_id FROM unknown_payment WHERE external_hash = $1 AND acknowledged_at > 0 LIMIT 1`, h.hash(as.WorkspaceID, as.ExternalID)).Scan(&id)
 	if err == nil && found {
-		p, err = find(q, id)
+		p, err = Find(q, id)
 	}
 	return p, found, err
 }
