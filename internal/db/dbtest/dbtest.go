@@ -17,6 +17,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest/pgcluster"
@@ -183,6 +185,8 @@ func startShared() (*pgcluster.Cluster, error) {
 	options := pgcluster.Options{Settings: []string{
 		"autovacuum=off", // with a database for each test, it would start a process several times a second
 		"jit=off",        // it takes longer than any query of a test
+		// A test sends a statement a few times. By default, PostgreSQL plans it again for each of the first five.
+		"plan_cache_mode=force_generic_plan",
 	}}
 	bin, err := pgcluster.Find()
 	if err != nil {
@@ -201,7 +205,23 @@ func startShared() (*pgcluster.Cluster, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit()) // the wait for another process does not count
 	defer cancel()
-	return pgcluster.Start(ctx, "", options)
+	c, err := pgcluster.Start(ctx, "", options)
+	if err != nil {
+		return nil, err
+	}
+	// The first connection to a database writes a file for the later ones, which the copies of the database then have.
+	if err := connectOnce(ctx, c.URL(migratedDatabase, "")); err != nil {
+		return nil, errors.Join(fmt.Errorf("connect to the database with the schema: %w", err), c.Stop())
+	}
+	return c, nil
+}
+
+func connectOnce(ctx context.Context, url string) error {
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	return conn.Close(ctx)
 }
 
 // migrate creates the database and moves the data of the cluster to a folder.
