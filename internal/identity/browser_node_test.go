@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,24 +26,6 @@ const (
 	webIdle = 30 * time.Minute
 )
 
-// clock is a clock that a test moves. It never stands still.
-type clock struct {
-	mu     sync.Mutex
-	offset time.Duration
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.offset)
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offset += d
-}
-
 // node is the service as one server has it.
 type node struct {
 	*identity.Service
@@ -52,13 +33,13 @@ type node struct {
 	vault     *vault.Vault
 	authority *access.Authority
 	clients   *identity.Clients
-	clock     *clock
+	clock     *dbtest.Clock
 	t         testing.TB
 }
 
-func open(t testing.TB, store dbtest.Store, c *clock) *node {
+func open(t testing.TB, store dbtest.Store, c *dbtest.Clock) *node {
 	t.Helper()
-	n := &node{clock: c, t: t, db: store.OpenAt(t, c.now)}
+	n := &node{clock: c, t: t, db: store.OpenAt(t, c.Now)}
 	n.vault = store.Vault(n.db)
 	key, err := identity.Prepare(t.Context(), n.db, n.vault)
 	must(t, err)
@@ -74,7 +55,7 @@ func open(t testing.TB, store dbtest.Store, c *clock) *node {
 func each(t *testing.T, run func(t *testing.T, n *node)) {
 	t.Helper()
 	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) { run(t, open(t, store, &clock{})) })
+	dbtest.Each(t, func(t *testing.T, store dbtest.Store) { run(t, open(t, store, &dbtest.Clock{})) })
 }
 
 func (n *node) on(t testing.TB) *node {

@@ -88,10 +88,10 @@ func TestASessionEndsHoweverMuchItIsUsed(t *testing.T) {
 		step := webIdle - time.Minute
 		for spent := time.Duration(0); spent+step < webTTL; spent += step {
 			n.use(session.Secret)
-			n.clock.advance(step)
+			n.clock.Advance(step)
 		}
 		n.use(session.Secret)
-		n.clock.advance(step)
+		n.clock.Advance(step)
 		if n.live(session.Secret) {
 			t.Error("it lives on")
 		}
@@ -104,7 +104,7 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 		t.Run("not before", func(t *testing.T) {
 			n := n.on(t)
 			secret := n.begin(ada, "").Secret
-			n.clock.advance(webIdle - time.Minute)
+			n.clock.Advance(webIdle - time.Minute)
 			if !n.live(secret) {
 				t.Error("it ended early")
 			}
@@ -113,7 +113,7 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 			n := n.on(t)
 			secret := n.begin(ada, "").Secret
 			n.use(secret)
-			n.clock.advance(webIdle)
+			n.clock.Advance(webIdle)
 			if n.live(secret) {
 				t.Error("it lives on")
 			}
@@ -125,7 +125,7 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 			n := n.on(t)
 			secret := n.begin(ada, "").Secret
 			for range 4 {
-				n.clock.advance(webIdle - time.Minute)
+				n.clock.Advance(webIdle - time.Minute)
 				n.use(secret)
 			}
 		})
@@ -133,12 +133,12 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 			n := n.on(t)
 			secret := n.begin(ada, "").Secret
 			for range 29 {
-				n.clock.advance(time.Minute)
+				n.clock.Advance(time.Minute)
 				if !n.live(secret) {
 					t.Fatal("it ended early")
 				}
 			}
-			n.clock.advance(time.Minute)
+			n.clock.Advance(time.Minute)
 			if n.live(secret) {
 				t.Error("it lives on")
 			}
@@ -149,13 +149,13 @@ func TestASessionEndsWhenItIsNotUsed(t *testing.T) {
 func TestWhatOneNodeSeesKeepsTheSessionOnAnother(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		c := &clock{}
+		c := &dbtest.Clock{}
 		here, there := open(t, store, c), open(t, store, c)
 		secret := here.begin(here.person("ada@example.com"), "").Secret
 		there.use(secret)
-		c.advance(webIdle - time.Minute)
+		c.Advance(webIdle - time.Minute)
 		here.use(secret)
-		c.advance(webIdle - time.Minute)
+		c.Advance(webIdle - time.Minute)
 		if !there.live(secret) || !here.live(secret) {
 			t.Errorf("it lives here %v, there %v", here.live(secret), there.live(secret))
 		}
@@ -223,7 +223,7 @@ func TestSomebodySeesTheirSessions(t *testing.T) {
 		ada, bob := n.person("ada@example.com"), n.person("bob@example.com")
 		idle := n.begin(ada, "")
 		n.use(idle.Secret)
-		n.clock.advance(webIdle)
+		n.clock.Advance(webIdle)
 		one, two := n.begin(ada, "").Secret, n.begin(ada, "").Secret
 		ended := n.use(n.begin(ada, "").Secret)
 		_, err := n.Logout(t.Context(), ended, struct{}{})
@@ -307,11 +307,11 @@ func TestHousekeepingForgetsLinksThatAreLongOver(t *testing.T) {
 			must(t, err)
 			return n.count(`SELECT count(*) FROM account_link`)
 		}
-		n.clock.advance(7 * 24 * time.Hour)
+		n.clock.Advance(7 * 24 * time.Hour)
 		if tidy() != 1 {
 			t.Error("it is forgotten early")
 		}
-		n.clock.advance(24*time.Hour + time.Minute)
+		n.clock.Advance(24*time.Hour + time.Minute)
 		if tidy() != 0 {
 			t.Error("it is kept")
 		}

@@ -382,7 +382,7 @@ func (p *place) knowers() map[string]string {
 func TestItIsKnownWhoWasShownTheSecretOfAMachineClient(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n := open(t, store, &clock{})
+		n := open(t, store, &dbtest.Clock{})
 		p := n.place()
 		p.define("keeper", "ws.keys.write", "ws.read", "ws.directory.read", "ws.members.read", "ws.payouts.read", "ws.accounts.read")
 		second := p.holder("keeper")

@@ -41,29 +41,11 @@ const (
 	home         = "203.0.113.7" // an address to sign in from
 )
 
-// clock is a clock that a test moves. It never stands still.
-type clock struct {
-	mu     sync.Mutex
-	offset time.Duration
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.offset)
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offset += d
-}
-
 // house is a store with the services over it that let people in.
 type house struct {
 	*signin.Service
 	db            *db.DB
-	clock         *clock
+	clock         *dbtest.Clock
 	identity      *identity.Service
 	authority     *access.Authority
 	approvals     *approval.Service
@@ -102,8 +84,8 @@ func each(t *testing.T, run func(t *testing.T, h *house), options ...option) {
 
 func build(t testing.TB, store dbtest.Store, options ...option) *house {
 	t.Helper()
-	h := &house{clock: &clock{}, t: t}
-	h.db = store.OpenAt(t, h.clock.now)
+	h := &house{clock: &dbtest.Clock{}, t: t}
+	h.db = store.OpenAt(t, h.clock.Now)
 	v := store.Vault(h.db)
 	key, err := identity.Prepare(t.Context(), h.db, v)
 	must(t, err)
@@ -289,13 +271,13 @@ func succeeded(errs []error) (n int) {
 // app is an authenticator app.
 type app struct {
 	secret string
-	clock  *clock
+	clock  *dbtest.Clock
 }
 
 // code is what the app shows some steps of 30 seconds from now.
 func (a app) code(t testing.TB, steps int) string {
 	t.Helper()
-	code, err := totp.GenerateCode(a.secret, a.clock.now().Add(time.Duration(steps)*30*time.Second))
+	code, err := totp.GenerateCode(a.secret, a.clock.Now().Add(time.Duration(steps)*30*time.Second))
 	must(t, err)
 	return code
 }
@@ -309,6 +291,6 @@ func (h *house) secondFactor(by db.Caller) (app, []string) {
 	a := app{key.Secret(), h.clock}
 	codes, err := h.EnableTOTP(h.t.Context(), by, a.secret, a.code(h.t, 0))
 	must(h.t, err)
-	h.clock.advance(2 * time.Minute)
+	h.clock.Advance(2 * time.Minute)
 	return a, codes
 }

@@ -172,10 +172,10 @@ func TestLinksExpire(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				h := h.on(t)
 				link := c.make(h)
-				h.clock.advance(c.life - time.Minute)
+				h.clock.Advance(c.life - time.Minute)
 				_, err := h.identity.OpenLink(t.Context(), link)
 				must(t, err)
-				h.clock.advance(time.Minute)
+				h.clock.Advance(time.Minute)
 				h.dead(link)
 			})
 		}

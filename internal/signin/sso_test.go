@@ -340,7 +340,7 @@ func TestAProviderThatWasDownIsAskedAgain(t *testing.T) {
 		t.Fatalf("while it is down: %v", err)
 	}
 	up.Store(true)
-	h.clock.advance(10 * time.Second) // it is left alone for a moment
+	h.clock.Advance(10 * time.Second) // it is left alone for a moment
 	if _, _, err := h.StartSSO(t.Context(), false); err != nil {
 		t.Errorf("once it is up: %v", err)
 	}

@@ -99,8 +99,8 @@ func TestCodesAreGoodAroundTheirTime(t *testing.T) {
 
 // middle moves the clock to the middle of a step.
 func (h *house) middle() {
-	now := h.clock.now().UnixMilli() % 30_000
-	h.clock.advance(time.Duration(45_000-now) * time.Millisecond)
+	now := h.clock.Now().UnixMilli() % 30_000
+	h.clock.Advance(time.Duration(45_000-now) * time.Millisecond)
 }
 
 func TestACodeOfTwoStepsAgoOrAheadIsWrong(t *testing.T) {
@@ -140,7 +140,7 @@ func TestACodeIsGoodOnce(t *testing.T) {
 		})
 		t.Run("an earlier one is over with it", func(t *testing.T) {
 			h := h.on(t)
-			h.clock.advance(5 * time.Minute)
+			h.clock.Advance(5 * time.Minute)
 			h.middle()
 			must(t, h.Code(t.Context(), stranger(), id, a.code(t, 1)))
 			refused(t, h.Code(t.Context(), stranger(), id, a.code(t, 0)), api.CodeInvalidCredentials)
@@ -148,7 +148,7 @@ func TestACodeIsGoodOnce(t *testing.T) {
 		t.Run("side by side", func(t *testing.T) {
 			h := h.on(t)
 			for range 5 {
-				h.clock.advance(5 * time.Minute)
+				h.clock.Advance(5 * time.Minute)
 				h.middle()
 				code := a.code(t, 0)
 				if n := succeeded(sideBySide(8, func(int) error { return h.Code(t.Context(), stranger(), id, code) })); n != 1 {

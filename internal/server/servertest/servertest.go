@@ -29,26 +29,6 @@ import (
 	"bursar/internal/web"
 )
 
-// Clock is the real clock plus an offset, which a test can increase.
-type Clock struct {
-	mu     sync.Mutex
-	offset time.Duration
-}
-
-// Now returns the real time plus the offset.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.offset)
-}
-
-// Advance moves the clock forward.
-func (c *Clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offset += d
-}
-
 // Node is one running server on a store.
 type Node struct {
 	URL       string
@@ -58,7 +38,7 @@ type Node struct {
 	Server    *server.Server
 	Identity  *identity.Service // as `bursar admin` uses it, on this node's store
 	First     setup.Result      // the first admin, with an API key
-	Clock     *Clock
+	Clock     *dbtest.Clock
 	Log       *LogBuffer
 
 	checker *contract.Checker
@@ -103,7 +83,7 @@ func AuditCheckpoint(file string) Option { return func(c *config.Serve) { c.Audi
 // Start runs a server on the store and sets the store up if it is new.
 func Start(t testing.TB, store dbtest.Store, options ...Option) *Node {
 	t.Helper()
-	n := &Node{Clock: &Clock{}, Log: &LogBuffer{}}
+	n := &Node{Clock: &dbtest.Clock{}, Log: &LogBuffer{}}
 	n.DB = store.OpenAt(t, n.Clock.Now)
 	n.Vault = store.Vault(n.DB)
 	settings := config.Serve{
