@@ -1,0 +1,99 @@
+package internal_test
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sizes are the lines of Go of each room of the product. A room may grow by 5%, or by 20 lines; a commit that needs more raises its size
+// here and explains it. `make size` prints them all.
+var sizes = map[string]int{
+	"api":                    3167,
+	"client":                 3063,
+	"cmd":                    19,
+	"internal/access":        2782,
+	"internal/accountnumber": 120,
+	"internal/approval":      2538,
+	"internal/audit":         1085,
+	"internal/auditlog":      5676,
+	"internal/backup":        3923,
+	"internal/budget":        142,
+	"internal/cache":         21,
+	"internal/cli":           15444,
+	"internal/config":        448,
+	"internal/console":       11625,
+	"internal/db":            6301,
+	"internal/directory":     10830,
+	"internal/fault":         154,
+	"internal/graceful":      42,
+	"internal/identity":      3960,
+	"internal/institution":   75,
+	"internal/keyfile":       115,
+	"internal/leaver":        390,
+	"internal/ledger":        2528,
+	"internal/limit":         128,
+	"internal/mail":          1225,
+	"internal/operator":      848,
+	"internal/organization":  650,
+	"internal/payout":        10744,
+	"internal/rail":          3129,
+	"internal/reference":     685,
+	"internal/server":        1676,
+	"internal/setup":         209,
+	"internal/signin":        1952,
+	"internal/slug":          146,
+	"internal/spreadsheet":   72,
+	"internal/token":         281,
+	"internal/vault":         1679,
+	"internal/web":           1744,
+	"internal/workspace":     1822,
+}
+
+func TestNoRoomGrowsUnnoticed(t *testing.T) {
+	counted := map[string]int{}
+	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
+		name := filepath.ToSlash(strings.TrimPrefix(path, ".."+string(filepath.Separator)))
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == "bench" || strings.HasPrefix(entry.Name(), ".") && path != ".." || slices.Contains(forTests(), name)):
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		counted[roomOf(name)] += bytes.Count(text, []byte("\n"))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range slices.Sorted(maps.Keys(counted)) {
+		switch size, lines := sizes[room], counted[room]; {
+		case size == 0:
+			t.Errorf("%s has %d lines and no size", room, lines)
+		case lines > size+max(size/20, 20):
+			t.Errorf("%s has grown from %d to %d lines, by more than 5%%: raise its size here and explain it in the commit", room, size, lines)
+		}
+	}
+	for room := range sizes {
+		if counted[room] == 0 {
+			t.Errorf("%s has a size and no files", room)
+		}
+	}
+}
+
+// roomOf returns the folder below internal, or the one at the top, that contains a file.
+func roomOf(name string) string {
+	parts := strings.Split(name, "/")
+	if parts[0] == "internal" && len(parts) > 2 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}
