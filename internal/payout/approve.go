@@ -57,7 +57,7 @@ func (s *Service) subject(tx *db.Tx, a approval.Approval) ([]*draft, error) {
 		if err := tx.Exec(`UPDATE payout SET updated_at = updated_at WHERE batch_id = $1`, a.SubjectID); err != nil {
 			return nil, err
 		}
-		rows, err = db.Collect(tx.Q, readRow, `SELECT `+columns+` WHERE p.batch_id = $1 ORDER BY p.id`, a.SubjectID)
+		rows, err = db.Collect(tx.Q, wholeRow.Read, selectPayouts+` WHERE p.batch_id = $1 ORDER BY p.id`, a.SubjectID)
 	} else {
 		rows = make([]Payout, 1)
 		rows[0], err = lock(tx, a.SubjectID)
@@ -117,7 +117,7 @@ func (s *Service) apply(tx *db.Tx, a approval.Approval, shown terms) (changes au
 		}
 		if err := tx.Exec(`UPDATE payout SET status = 'pending', reserved_at = $2, send_at = $3, expected_at = $4, updated_at = $2,
 				terms_mac = $5, approvals_needed = $6, overrides = '' WHERE id = $1`,
-			list[i].ID, list[i].ReservedAt, list[i].SendAt, list[i].ExpectedAt, list[i].termsMAC, list[i].ApprovalsNeeded); err != nil {
+			list[i].ID, list[i].ReservedAt, list[i].SendAt, list[i].ExpectedAt, list[i].TermsMAC, list[i].ApprovalsNeeded); err != nil {
 			return nil, "", err
 		}
 	}
@@ -158,7 +158,7 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 		return err
 	}
 	if d.MethodID != "" {
-		payee, err := s.directory.Payee(tx.Q, d.workspace, d.MethodID)
+		payee, err := s.directory.Payee(tx.Q, d.WorkspaceNumber, d.MethodID)
 		if err != nil {
 			return fault.Replace(err, api.CodeNotFound, fault.New(api.CodeMethodNotPayable, "the receiving method was removed"))
 		}
@@ -191,7 +191,7 @@ func (s *Service) drop(tx *db.Tx, a approval.Approval, shown terms) (changes aud
 	}
 	changes.Add("status", Initiated, Cancelled)
 	list, err := db.Collect(tx.Q, readSent, `UPDATE payout SET status = 'cancelled', cancel_reason = $2, send_at = 0, expected_at = 0, updated_at = $3, ended_at = $3
-		WHERE `+column+` = $1 AND status = 'initiated' RETURNING `+sentColumns, a.SubjectID, reason, tx.Now())
+		WHERE `+column+` = $1 AND status = 'initiated' RETURNING `+sentRow.Columns, a.SubjectID, reason, tx.Now())
 	for _, p := range list {
 		if err == nil {
 			err = s.rules.discount(tx, *p)

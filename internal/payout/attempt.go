@@ -430,28 +430,8 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 	return true
 }
 
-// sentColumns are the columns that the dispatcher needs of a payout. SQLite accepts no table alias in RETURNING.
-const sentColumns = `payout.id, payout.workspace_id, payout.account_id, payout.amount, payout.currency, payout.mode, payout.description, payout.rail, payout.institution_code, payout.account_name, payout.account_sealed,
-	payout.destination_key, payout.entry_id, payout.maker_id, payout.status, payout.attention, payout.failure_code, payout.failure_reason, payout.failure_text, payout.attempts, payout.reserved_at, payout.send_at,
-	payout.updated_at, payout.ended_at, (SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id), payout.created_at, payout.involved,
-	payout.terms_mac, payout.approvals_needed, payout.approval_id, payout.batch_id, payout.overrides, payout.external_id, payout.counted_at, payout.key_id`
-
-func readSent(r db.Rows) *Payout {
-	return &Payout{
-		ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), Amount: r.Int(3), Currency: r.Text(4), Mode: r.Text(5), Description: r.Text(6), Rail: r.Text(7),
-		Institution: r.Text(8), AccountName: r.Text(9), sealed: slices.Clone(r.Raw(10)), key: slices.Clone(r.Raw(11)), EntryID: r.Text(12), MakerID: r.Text(13),
-		Status: r.Text(14), Attention: r.Text(15), FailureCode: r.Text(16), FailureReason: r.Text(17), FailureText: r.Text(18), Attempts: r.Int(19),
-		ReservedAt: r.Int(20), SendAt: r.Int(21), UpdatedAt: r.Int(22), EndedAt: r.Int(23), workspace: r.Int(24), CreatedAt: r.Int(25), Involved: r.Text(26),
-		termsMAC: slices.Clone(r.Raw(27)), ApprovalsNeeded: r.Int(28), ApprovalID: r.Text(29), Batch: r.Text(30), Overrides: r.Text(31), ExternalID: r.Text(32), CountedAt: r.Int(33),
-		KeyID: r.Text(34),
-	}
-}
-
-const (
-	attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as,
+const attemptColumns = `a.id, a.number, a.end_to_end_id, a.state, a.code, a.text, a.reference, a.ask_at, a.asked, a.created_at, a.answered_at, a.settled_at, a.settled_as,
 		a.submission, a.claimed_at, a.accepted, a.resolved, a.not_paid`
-	afterSent = 35 // columns
-)
 
 func readAttempt(r db.Rows, from int) *attempt {
 	a := &attempt{
@@ -465,12 +445,12 @@ func readAttempt(r db.Rows, from int) *attempt {
 
 // findAttempts reads attempts by their end-to-end ids, with their payouts. Within a transaction, lock locks both until its end.
 func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[string]*attempt, error) {
-	sql := db.NewStatement(`SELECT ` + sentColumns + `, ` + attemptColumns + ` FROM payout_attempt a JOIN payout ON payout.id = a.payout_id WHERE a.end_to_end_id`)
+	sql := db.NewStatement(`SELECT ` + sentRow.Columns + `, ` + attemptColumns + ` FROM payout_attempt a JOIN payout ON payout.id = a.payout_id WHERE a.end_to_end_id`)
 	sql.AddList(` IN (`, endToEndIDs)
 	sql.Add(lock(` ORDER BY payout.id, a.number`)) // in the order of payouts, so that two transactions that lock them do not wait for each other
 	found, payouts := map[string]*attempt{}, map[string]*Payout{}
 	err := q.EachOf(sql, func(r db.Rows) error {
-		a := readAttempt(r, afterSent)
+		a := readAttempt(r, sentRow.Count)
 		found[a.endToEndID] = a
 		if a.payout = payouts[r.Text(0)]; a.payout == nil {
 			a.payout = readSent(r)

@@ -272,7 +272,7 @@ func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	addDue(sql, r, now)
 	sql.Add(tx.SkipLocked(` LIMIT 500`)+`) UPDATE payout SET status = 'processing', attempts = attempts + CASE WHEN attempts > 0 AND EXISTS (SELECT 1 FROM payout_attempt a
 		WHERE a.payout_id = payout.id AND a.number = payout.attempts AND a.state = 'not_received') THEN 0 ELSE 1 END, updated_at = `, now)
-	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING `+sentColumns+`, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id),
+	sql.Add(` WHERE id IN (SELECT id FROM due) RETURNING `+sentRow.Columns+`, (SELECT a.status FROM ledger_account a WHERE a.id = payout.account_id),
 		CASE WHEN payout.method_id IS NULL THEN 1 ELSE (SELECT count(*) FROM receiving_method m JOIN directory_entry e ON e.id = m.entry_id
 			WHERE m.id = payout.method_id AND m.status = 'active' AND e.status = 'active' AND e.deleted_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM receiving_method n WHERE n.entry_id = m.entry_id AND n.replaces = m.id AND n.status = 'active' AND n.payable_at <= `, now)
@@ -280,8 +280,8 @@ func claimRows(tx *db.Tx, r *rail.Rail, now int64) ([]claimable, error) {
 	var list []claimable
 	var again []any // end-to-end ids
 	err := tx.EachOf(sql, func(r db.Rows) error {
-		list = append(list, claimable{Payout: readSent(r), frozen: r.Text(afterSent) == api.AccountFrozen, gone: r.Int(afterSent+1) == 0})
-		if id := r.Text(afterSent + 2); id != "" {
+		list = append(list, claimable{Payout: readSent(r), frozen: r.Text(sentRow.Count) == api.AccountFrozen, gone: r.Int(sentRow.Count+1) == 0})
+		if id := r.Text(sentRow.Count + 2); id != "" {
 			again = append(again, id)
 		}
 		return nil

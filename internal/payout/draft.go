@@ -50,7 +50,7 @@ func (d *draft) refuse(err error) error {
 func (s *Service) newDraft(by db.Caller, a ledger.Account, workspace int64, t api.PayoutTerms) *draft {
 	d := &draft{Payout: Payout{
 		ID: s.db.NewID("po"), WorkspaceID: a.WorkspaceID, AccountID: a.ID, Amount: t.AmountCents, Currency: a.Currency, Mode: a.Mode,
-		MakerID: by.ID, KeyID: by.KeyID, Involved: by.ID, Version: 1, workspace: workspace,
+		MakerID: by.ID, KeyID: by.KeyID, Involved: by.ID, Version: 1, WorkspaceNumber: workspace,
 	}}
 	set(&d.ExternalID, t.ExternalID)
 	set(&d.Description, t.Description)
@@ -99,7 +99,7 @@ func (s *Service) matchExternalIDs(ctx context.Context, list []*draft, published
 			if d.ExternalID == "" {
 				continue
 			}
-			some, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE p.workspace_id = $1 AND p.external_id = $2`, d.WorkspaceID, d.ExternalID)
+			some, err := db.Collect(q, wholeRow.Read, selectPayouts+` WHERE p.workspace_id = $1 AND p.external_id = $2`, d.WorkspaceID, d.ExternalID)
 			if err != nil {
 				return err
 			}
@@ -185,7 +185,7 @@ func (s *Service) stillMay(ctx context.Context, by db.Caller, workspaceID string
 
 // evaluate evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts.
 func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, list []*draft) error {
-	if err := s.vault.Ready(ctx, list[0].workspace); err != nil {
+	if err := s.vault.Ready(ctx, list[0].WorkspaceNumber); err != nil {
 		return err
 	}
 	payees := make([]directory.Payee, len(list))
@@ -198,7 +198,7 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 				continue
 			}
 			var f *fault.Fault
-			if payees[i], gone[i] = s.directory.Payee(q, d.workspace, d.MethodID); gone[i] != nil && !errors.As(gone[i], &f) {
+			if payees[i], gone[i] = s.directory.Payee(q, d.WorkspaceNumber, d.MethodID); gone[i] != nil && !errors.As(gone[i], &f) {
 				return gone[i]
 			}
 		}
@@ -316,7 +316,7 @@ func (s *Service) railNames(sandbox bool) (names []string) {
 func (s *Service) reportedClosed(q db.Q, p Payout) error {
 	var earlier string
 	closed, err := q.Row(`SELECT id FROM payout WHERE workspace_id = $1 AND destination_key = $2 AND failure_code = 'ACCOUNT_CLOSED' AND institution_code = $3 AND mode = $4 LIMIT 1`,
-		p.WorkspaceID, p.key, p.Institution, p.Mode).Scan(&earlier)
+		p.WorkspaceID, p.DestinationKey, p.Institution, p.Mode).Scan(&earlier)
 	if err == nil && closed {
 		err = fault.New(api.CodeAccountClosed, "the account that is paid was reported as closed when %s was sent", earlier)
 	}

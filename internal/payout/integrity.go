@@ -112,7 +112,7 @@ func readyOpen(ctx context.Context, d *db.DB, v *vault.Vault) error {
 	workspaces := map[int64]bool{}
 	err := d.Read(ctx, func(q db.Q) error {
 		return eachOpen(q, func(p *Payout) error {
-			workspaces[p.workspace] = true
+			workspaces[p.WorkspaceNumber] = true
 			return nil
 		})
 	})
@@ -127,7 +127,7 @@ func readyOpen(ctx context.Context, d *db.DB, v *vault.Vault) error {
 // eachOpen calls fn with each payout whose money is reserved.
 func eachOpen(q db.Q, fn func(p *Payout) error) error {
 	for after := ""; ; {
-		list, err := db.Collect(q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id > $1 AND status IN ('pending', 'processing') ORDER BY id LIMIT $2`, after, SendingBatch)
+		list, err := db.Collect(q, readSent, `SELECT `+sentRow.Columns+` FROM payout WHERE id > $1 AND status IN ('pending', 'processing') ORDER BY id LIMIT $2`, after, SendingBatch)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func authenticate(tx *db.Tx, v *vault.Vault, i *db.Integrity, p *Payout) (bool, 
 
 // Authenticate gives a waiting payout its code under the current key. It is for tests that reserve money without the service.
 func Authenticate(tx *db.Tx, v *vault.Vault, id string) error {
-	list, err := db.Collect(tx.Q, readSent, `SELECT `+sentColumns+` FROM payout WHERE id = $1`, id)
+	list, err := db.Collect(tx.Q, readSent, `SELECT `+sentRow.Columns+` FROM payout WHERE id = $1`, id)
 	for _, p := range list {
 		if err == nil {
 			_, err = authenticate(tx, v, tx.Integrity(), p)

@@ -33,7 +33,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (web.Pag
 			return err
 		}
 		return q.EachOf(sql, func(r db.Rows) error {
-			rows = append(rows, readRow(r))
+			rows = append(rows, wholeRow.Read(r))
 			return nil
 		})
 	})
@@ -97,7 +97,7 @@ func (in ListInput) statement(q db.Q, workspaceID, mode string, w web.Window) (*
 			others, names = "", unindexed
 		}
 	}
-	sql := db.NewStatement(`SELECT `+columns+` WHERE p.workspace_id = `, workspaceID)
+	sql := db.NewStatement(selectPayouts+` WHERE p.workspace_id = `, workspaceID)
 	sql.Add(` AND p.id`+others+` < `, below)
 	if in.Since != nil {
 		sql.Add(` AND p.id`+others+` >= `, db.FirstID("po", in.since))

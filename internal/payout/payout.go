@@ -1,7 +1,6 @@
 package payout
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"bursar/api"
 	"bursar/internal/db"
 	"bursar/internal/rail"
+	"bursar/internal/vault"
 )
 
 // The states of a payout.
@@ -38,82 +38,91 @@ const (
 	OutcomeUnknown = "outcome_unknown"
 )
 
-// Payout is a row of the table payout.
+// Payout is a row of the table payout, with facts from other tables.
 type Payout struct {
-	ID            string
-	WorkspaceID   string
-	AccountID     string
-	Amount        int64
-	Currency      string
-	Mode          string
-	ExternalID    string
-	Description   string
-	Rail          string
-	RailAsked     string // "" if the request did not choose a rail
-	RailWhy       string
-	EntryID       string
-	MethodID      string
-	Institution   string
-	AccountName   string
-	sealed        []byte // the account number
-	key           []byte // the key that finds it
-	Batch         string
-	Status        string
-	Attention     string
-	FailureCode   string
-	FailureReason string // the rail's own code
-	FailureText   string
-	CancelReason  string
-	Rejected      bool // cancelled because it was rejected
-	Stopped       bool // sending is stopped in its workspace and mode
-	MakerID       string
-	KeyID         string // the API key of the last request or change of a draft that came with one
-	Involved      string // the ids of all who had a part in it: none of them approves it
-	ApprovalID    string
-	ApprovalWhy   string // who has to approve it, or why no approval is needed
-	Attempts      int64
-	CountedAt     int64 // when it was requested last, and counted for rules by sum
-	ReservedAt    int64 // when its money was reserved last
-	// ApprovalsNeeded is how many approvals were needed then.
-	ApprovalsNeeded int64
-	Overrides       string // limits and rules that do not hold it, because people decided that after its money was reserved
-	RecheckID       string // the approval that a held payout waits for
-	SendAt          int64
-	ExpectedAt      int64
-	Version         int64
-	CreatedAt       int64
-	UpdatedAt       int64
-	EndedAt         int64
-
-	workspace int64  // the number of the workspace, for the vault
-	termsMAC  []byte // see termsCode
+	ID              string `db:"id"`
+	WorkspaceID     string `db:"workspace_id"`
+	WorkspaceNumber int64  `db:"workspace_number,computed"` // for the vault
+	AccountID       string `db:"account_id"`
+	Amount          int64  `db:"amount"`
+	Currency        string `db:"currency"`
+	Mode            string `db:"mode"`
+	ExternalID      string `db:"external_id,null"`
+	Description     string `db:"description"`
+	Rail            string `db:"rail"`
+	RailAsked       string `db:"rail_asked"` // "" if the request did not choose a rail
+	RailWhy         string `db:"rail_why"`
+	EntryID         string `db:"entry_id,null"`
+	MethodID        string `db:"method_id,null"`
+	Institution     string `db:"institution_code"`
+	AccountName     string `db:"account_name"`
+	Sealed          []byte `db:"account_sealed"`  // the account number
+	DestinationKey  []byte `db:"destination_key"` // finds it
+	Batch           string `db:"batch_id,null"`
+	Status          string `db:"status"`
+	Attention       string `db:"attention"`
+	FailureCode     string `db:"failure_code"`
+	FailureReason   string `db:"failure_reason"` // the rail's own code
+	FailureText     string `db:"failure_text"`
+	CancelReason    string `db:"cancel_reason"`
+	Rejected        bool   `db:"rejected,computed"` // cancelled because it was rejected
+	Stopped         bool   `db:"stopped,computed"`  // sending is stopped in its workspace and mode
+	MakerID         string `db:"maker_id"`
+	KeyID           string `db:"key_id,null"` // the API key of the last request or change of a draft that came with one
+	Involved        string `db:"involved"`    // the ids of all who had a part in it: none of them approves it
+	ApprovalID      string `db:"approval_id,null"`
+	ApprovalWhy     string `db:"approval_why"` // who has to approve it, or why no approval is needed
+	Attempts        int64  `db:"attempts"`
+	CountedAt       int64  `db:"counted_at"`       // when it was requested last, and counted for rules by sum
+	ReservedAt      int64  `db:"reserved_at"`      // when its money was reserved last
+	ApprovalsNeeded int64  `db:"approvals_needed"` // how many were needed then
+	Overrides       string `db:"overrides"`        // limits and rules that do not hold it, because people decided that after its money was reserved
+	RecheckID       string `db:"recheck_id,null"`  // the approval that a held payout waits for
+	TermsMAC        []byte `db:"terms_mac"`        // see termsCode
+	SendAt          int64  `db:"send_at"`
+	ExpectedAt      int64  `db:"expected_at"`
+	Version         int64  `db:"version"`
+	CreatedAt       int64  `db:"created_at"`
+	UpdatedAt       int64  `db:"updated_at"`
+	EndedAt         int64  `db:"ended_at"`
 }
 
-// columns are those of readRow. A payout that was cancelled before its batch was rejected does not count as rejected.
-const columns = `p.id, p.workspace_id, p.account_id, p.amount, p.currency, p.mode, p.external_id, p.description, p.rail, p.rail_asked, p.rail_why,
-	p.entry_id, p.method_id, p.institution_code, p.account_name, p.account_sealed, p.destination_key, p.batch_id, p.status, p.attention,
-	p.failure_code, p.failure_reason, p.failure_text, p.cancel_reason, p.maker_id, p.involved, p.approval_id, p.approval_why, p.attempts, p.reserved_at, p.send_at, p.expected_at, p.version,
-	p.created_at, p.updated_at, p.ended_at, w.number, p.approvals_needed, p.overrides, p.recheck_id, p.terms_mac,
-	p.counted_at, p.status = 'cancelled' AND EXISTS (SELECT 1 FROM approval a WHERE a.id = p.approval_id AND a.state = 'rejected' AND a.decided_at <= p.ended_at),
-	p.ended_at = 0 AND (SELECT count(*) FROM payout_stop s WHERE s.workspace_id = p.workspace_id AND s.mode = p.mode AND s.stopped_at > 0) > 0,
-	p.key_id FROM payout p JOIN workspace w ON w.id = p.workspace_id`
-
-func readRow(r db.Rows) Payout {
-	return Payout{
-		ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), Amount: r.Int(3), Currency: r.Text(4), Mode: r.Text(5), ExternalID: r.Text(6),
-		Description: r.Text(7), Rail: r.Text(8), RailAsked: r.Text(9), RailWhy: r.Text(10), EntryID: r.Text(11), MethodID: r.Text(12),
-		Institution: r.Text(13), AccountName: r.Text(14), sealed: bytes.Clone(r.Raw(15)), key: bytes.Clone(r.Raw(16)), Batch: r.Text(17),
-		Status: r.Text(18), Attention: r.Text(19), FailureCode: r.Text(20), FailureReason: r.Text(21), FailureText: r.Text(22), CancelReason: r.Text(23),
-		MakerID: r.Text(24), Involved: r.Text(25), ApprovalID: r.Text(26), ApprovalWhy: r.Text(27), Attempts: r.Int(28), ReservedAt: r.Int(29),
-		SendAt: r.Int(30), ExpectedAt: r.Int(31), Version: r.Int(32), CreatedAt: r.Int(33), UpdatedAt: r.Int(34), EndedAt: r.Int(35), workspace: r.Int(36),
-		ApprovalsNeeded: r.Int(37), Overrides: r.Text(38), RecheckID: r.Text(39), termsMAC: bytes.Clone(r.Raw(40)), CountedAt: r.Int(41), Rejected: r.Bool(42), Stopped: r.Bool(43),
-		KeyID: r.Text(44),
+var (
+	// wholeRow is all of a payout. A payout that was cancelled before its batch was rejected does not count as rejected.
+	wholeRow = db.Select[Payout]("p", map[string]string{
+		"workspace_number": `w.number`,
+		"rejected":         `p.status = 'cancelled' AND EXISTS (SELECT 1 FROM approval a WHERE a.id = p.approval_id AND a.state = 'rejected' AND a.decided_at <= p.ended_at)`,
+		"stopped":          `p.ended_at = 0 AND (SELECT count(*) FROM payout_stop s WHERE s.workspace_id = p.workspace_id AND s.mode = p.mode AND s.stopped_at > 0) > 0`,
+	})
+	// sentRow is what the dispatcher needs of a payout. SQLite accepts no table alias in RETURNING.
+	sentRow = db.Select[Payout]("payout", map[string]string{"workspace_number": `(SELECT w.number FROM workspace w WHERE w.id = payout.workspace_id)`},
+		"id", "workspace_id", "workspace_number", "account_id", "amount", "currency", "mode", "external_id", "description", "rail", "institution_code",
+		"account_name", "account_sealed", "destination_key", "entry_id", "batch_id", "status", "attention", "failure_code", "failure_reason",
+		"failure_text", "maker_id", "key_id", "involved", "approval_id", "approvals_needed", "attempts", "counted_at", "reserved_at", "overrides",
+		"terms_mac", "send_at", "created_at", "updated_at", "ended_at")
+	// derivedColumns are stored beside the fields of a payout.
+	derivedColumns = []db.Derived[Payout]{
+		{Column: "name_key", Of: func(p *Payout) any { return nameKey(p.AccountName) }},
+		{Column: "sealed_by", Of: func(p *Payout) any { return vault.KeyOf(p.Sealed) }},
 	}
+	insertedRow = db.InsertInto("payout", derivedColumns...)
+	// changedRow is what a request changes of a payout.
+	changedRow = db.UpdateOf("payout", derivedColumns, "workspace_id", "account_id", "currency", "mode", "external_id", "batch_id", "attention",
+		"cancel_reason", "maker_id", "attempts", "recheck_id", "created_at")
+)
+
+// selectPayouts is a query of whole payouts, without its condition.
+var selectPayouts = `SELECT ` + wholeRow.Columns + ` FROM payout p JOIN workspace w ON w.id = p.workspace_id`
+
+// readSent returns a row that begins with the columns of sentRow.
+func readSent(r db.Rows) *Payout {
+	p := sentRow.Read(r)
+	return &p
 }
 
 // Find reads a payout; its id is empty if there is none.
 func Find(q db.Q, id string) (p Payout, err error) {
-	list, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE p.id = $1`, id)
+	list, err := db.Collect(q, wholeRow.Read, selectPayouts+` WHERE p.id = $1`, id)
 	if len(list) > 0 {
 		p = list[0]
 	}

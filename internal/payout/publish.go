@@ -85,7 +85,7 @@ func (d *draft) pend(tx *db.Tx) error {
 	d.Overrides = ""
 	d.CreatedAt = cmp.Or(d.CreatedAt, now)
 	pays, err := d.turn(tx.Q)
-	d.termsMAC = d.termsCode(tx.Integrity(), d.number, pays)
+	d.TermsMAC = d.termsCode(tx.Integrity(), d.number, pays)
 	return err
 }
 
@@ -152,7 +152,7 @@ func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID strin
 	if by, err = behind(tx.Q, by, list); err != nil {
 		return "", err
 	}
-	return s.approvals.Make(tx, by, approval.Request{Kind: kind, Mode: a.Mode, WorkspaceID: a.WorkspaceID, Workspace: list[0].workspace, SubjectID: subjectID, Version: version,
+	return s.approvals.Make(tx, by, approval.Request{Kind: kind, Mode: a.Mode, WorkspaceID: a.WorkspaceID, Workspace: list[0].WorkspaceNumber, SubjectID: subjectID, Version: version,
 		Payload: termsOf(a, list, kind), Needed: need.Approvals, Role: need.Role, KeysMay: need.KeysMay})
 }
 
@@ -200,5 +200,5 @@ func (p Payout) reserved() ledger.Reserved {
 // spending returns what counts for the limits of a workspace.
 func (p Payout) spending() Spending {
 	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, Makers: strings.Fields(p.Involved), EntryID: p.EntryID,
-		DestinationKey: hex.EncodeToString(p.key), Key: p.key, Rail: p.Rail, Mode: p.Mode, Currency: p.Currency, Amount: p.Amount, At: p.ReservedAt}
+		DestinationKey: hex.EncodeToString(p.DestinationKey), Key: p.DestinationKey, Rail: p.Rail, Mode: p.Mode, Currency: p.Currency, Amount: p.Amount, At: p.ReservedAt}
 }

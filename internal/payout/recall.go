@@ -191,9 +191,9 @@ func (s *Sending) Recall(ctx context.Context, trusted bool, lookUp func(ctx cont
 			return q.Each(func(r db.Rows) error {
 				p := readSent(r)
 				list = append(list, p)
-				last[p.ID] = &attempt{number: p.Attempts, state: rail.State(r.Text(afterSent)), notPaid: r.Int(afterSent + 1), submission: r.Int(afterSent + 2)}
+				last[p.ID] = &attempt{number: p.Attempts, state: rail.State(r.Text(sentRow.Count)), notPaid: r.Int(sentRow.Count + 1), submission: r.Int(sentRow.Count + 2)}
 				return nil
-			}, `SELECT `+sentColumns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
+			}, `SELECT `+sentRow.Columns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
 				(SELECT a.not_paid FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
 				(SELECT a.submission FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts)
 				FROM payout_recall r JOIN payout ON payout.id = r.payout_id WHERE r.payout_id > $1 ORDER BY r.payout_id LIMIT 100`, after)
@@ -299,7 +299,7 @@ func (s *Sending) recalled(ctx context.Context, was *Payout, found []numbered) (
 		err := tx.Each(func(r db.Rows) error {
 			p = readSent(r)
 			return nil
-		}, tx.ForUpdate(`SELECT `+sentColumns+` FROM payout WHERE id = $1`), was.ID)
+		}, tx.ForUpdate(`SELECT `+sentRow.Columns+` FROM payout WHERE id = $1`), was.ID)
 		if err != nil || p == nil || p.Status != was.Status || p.Attempts != was.Attempts {
 			return false, none, err // it has changed, and is looked up again
 		}

@@ -124,7 +124,7 @@ func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum
 			waiting = append(waiting, p)
 		}
 		return nil
-	}, `SELECT `+sentColumns+` FROM payout WHERE batch_id = $1 ORDER BY id`, batch)
+	}, `SELECT `+sentRow.Columns+` FROM payout WHERE batch_id = $1 ORDER BY id`, batch)
 	return waiting, sums, err
 }
 
@@ -253,8 +253,8 @@ func (c *comparison) demanded(p *Payout) (demand, error) {
 	if had, known := c.demands[p.ApprovalID]; known {
 		return had, nil
 	}
-	if !c.rules.vault.Loaded(p.workspace) {
-		return demand{}, &unreadyError{p.workspace}
+	if !c.rules.vault.Loaded(p.WorkspaceNumber) {
+		return demand{}, &unreadyError{p.WorkspaceNumber}
 	}
 	role, keysMay, err := c.rules.approvals.Demanded(c.q, p.ApprovalID)
 	had := demand{Role: role, KeysMayApprove: keysMay}
@@ -319,8 +319,8 @@ func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error
 		return h, err
 	}
 	waits := people.Demanded() || people.Available()
-	if waits && !r.vault.Loaded(p.workspace) {
-		return h, &unreadyError{p.workspace}
+	if waits && !r.vault.Loaded(p.WorkspaceNumber) {
+		return h, &unreadyError{p.WorkspaceNumber}
 	}
 	column, subject := p.subjectOf()
 	more, err := db.Collect(tx.Q, firstText, `UPDATE payout SET attention = $2, updated_at = $3 WHERE `+column+` = $1 AND status = 'pending' AND attention = '' RETURNING id`,
@@ -328,7 +328,7 @@ func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error
 	if err != nil {
 		return h, err
 	}
-	list, err := db.Collect(tx.Q, readSent, `SELECT `+sentColumns+` FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck' ORDER BY id`, subject)
+	list, err := db.Collect(tx.Q, readSent, `SELECT `+sentRow.Columns+` FROM payout WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck' ORDER BY id`, subject)
 	if err != nil || len(list) == 0 {
 		return h, err
 	}
@@ -382,7 +382,7 @@ func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []o
 		return "", err
 	}
 	_, subject := p.subjectOf()
-	return r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, Mode: p.Mode, WorkspaceID: p.WorkspaceID, Workspace: p.workspace, SubjectID: subject,
+	return r.approvals.Make(tx, by, approval.Request{Kind: KindRecheck, Mode: p.Mode, WorkspaceID: p.WorkspaceID, Workspace: p.WorkspaceNumber, SubjectID: subject,
 		Payload: t, Needed: need.Approvals, Role: need.Role, Mailed: true})
 }
 
@@ -549,7 +549,7 @@ func (s *Service) heldBy(tx *db.Tx, column, value string) ([]*draft, error) {
 	if err := tx.Exec(`UPDATE payout SET updated_at = updated_at WHERE `+column+` = $1 AND status = 'pending' AND attention = 'recheck'`, value); err != nil {
 		return nil, err
 	}
-	rows, err := db.Collect(tx.Q, readRow, `SELECT `+columns+` WHERE p.`+column+` = $1 AND p.status = 'pending' AND p.attention = 'recheck' ORDER BY p.id`, value)
+	rows, err := db.Collect(tx.Q, wholeRow.Read, selectPayouts+` WHERE p.`+column+` = $1 AND p.status = 'pending' AND p.attention = 'recheck' ORDER BY p.id`, value)
 	list := make([]*draft, len(rows))
 	for i, p := range rows {
 		list[i] = &draft{Payout: p}
@@ -610,7 +610,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 	if p.Status != Pending || p.Attention != Recheck {
 		return api.Payout{}, wrongState(p, "confirmed, because it is not held")
 	}
-	if err := s.vault.Ready(ctx, p.workspace); err != nil {
+	if err := s.vault.Ready(ctx, p.WorkspaceNumber); err != nil {
 		return api.Payout{}, err
 	}
 	defer s.wake()

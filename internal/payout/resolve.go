@@ -279,7 +279,7 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 
 // recode gives a payout that was reserved again, and completed immediately, the code of that reservation.
 func (s *Service) recode(tx *db.Tx, was *draft, now *Payout) (err error) {
-	if now.ReservedAt == was.ReservedAt || len(was.termsMAC) == 0 {
+	if now.ReservedAt == was.ReservedAt || len(was.TermsMAC) == 0 {
 		return nil
 	}
 	if was.number, err = number(s.vault, was.Payout); err != nil {
@@ -316,7 +316,7 @@ func (s *Service) authorizeResolve(ctx context.Context, by db.Caller, id string)
 func (s *Service) Resolve(ctx context.Context, by db.Caller, in ResolveInput) (api.Payout, error) {
 	p, denied, err := s.authorizeResolve(ctx, by, in.ID)
 	if err == nil {
-		err = s.vault.Ready(ctx, p.workspace)
+		err = s.vault.Ready(ctx, p.WorkspaceNumber)
 	}
 	if err != nil {
 		return api.Payout{}, err
@@ -389,7 +389,7 @@ func (s *Service) askToResolve(tx *db.Tx, by db.Caller, last *attempt, number st
 	if _, err := approval.VoidKind(tx, by, KindResolve, p.ID, "another resolution was requested"); err != nil {
 		return "", err
 	}
-	return s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: KindResolve, Mode: p.Mode, WorkspaceID: p.WorkspaceID, Workspace: p.workspace,
+	return s.approvals.AskToRelease(tx, by, people, approval.Request{Kind: KindResolve, Mode: p.Mode, WorkspaceID: p.WorkspaceID, Workspace: p.WorkspaceNumber,
 		SubjectID: p.ID, Version: p.Version, Payload: r})
 }
 

@@ -132,7 +132,7 @@ type batchSum struct{ rail, payee string }
 func (p *Payout) addTo(sums map[batchSum]int64, byPayee bool) {
 	payees := []string{""}
 	if byPayee {
-		payees = append(payees, string(p.key))
+		payees = append(payees, string(p.DestinationKey))
 		if p.EntryID != "" {
 			payees = append(payees, p.EntryID)
 		}
@@ -148,7 +148,7 @@ func (c *comparison) alone(u rule, p *Payout) int64 {
 	if u.Each == api.EachMaker {
 		return max(p.Amount, c.sums[batchSum{u.Rail, ""}])
 	}
-	sum := max(p.Amount, c.sums[batchSum{u.Rail, string(p.key)}])
+	sum := max(p.Amount, c.sums[batchSum{u.Rail, string(p.DestinationKey)}])
 	if p.EntryID != "" {
 		sum = max(sum, c.sums[batchSum{u.Rail, p.EntryID}])
 	}

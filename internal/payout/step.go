@@ -34,7 +34,7 @@ func (s *Service) change(ctx context.Context, by db.Caller, p Payout, step strin
 	if !slices.Contains(from, p.Status) {
 		return api.Payout{}, wrongState(p, step)
 	}
-	if err := s.vault.Ready(ctx, p.workspace); err != nil {
+	if err := s.vault.Ready(ctx, p.WorkspaceNumber); err != nil {
 		return api.Payout{}, err
 	}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Payout, audit.Event, error) {
@@ -150,7 +150,7 @@ func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout
 			}
 			holds, err := approval.Holds(tx, access.Payouts, d.ApprovalID, d.need.Approvals, d.need.Role, d.need.KeysMay)
 			d.ApprovalsNeeded = int64(d.need.Approvals)
-			d.termsMAC = nil
+			d.TermsMAC = nil
 			if holds && was.sameTerms(d) {
 				d.need = Need{Why: "it was approved before"}
 			}

@@ -34,7 +34,7 @@ func (s *Service) Story(ctx context.Context, by db.Caller, in Input) (story Stor
 		return q.Each(func(r db.Rows) error {
 			id = db.AppendID(id[:0], "aud", r.Raw(0))
 			row, err := audit.ReadStored(string(id), r.Raw(1), r.Raw(2), 0)
-			if err == nil && row.Outcome != string(audit.Denied) && r.Int(3) == p.workspace {
+			if err == nil && row.Outcome != string(audit.Denied) && r.Int(3) == p.WorkspaceNumber {
 				story.Steps = append(story.Steps, row)
 			}
 			return err

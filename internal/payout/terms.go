@@ -65,7 +65,7 @@ func (d *draft) asReserved(tx *db.Tx) (turn, error) {
 		return turn{}, err
 	}
 	for _, pays := range list {
-		if hmac.Equal(d.termsMAC, d.termsCode(tx.Integrity(), d.number, pays)) {
+		if hmac.Equal(d.TermsMAC, d.termsCode(tx.Integrity(), d.number, pays)) {
 			return pays, nil
 		}
 	}
@@ -168,7 +168,7 @@ func (s *Sending) examine(ctx context.Context, claimed []*attempt, numbers map[s
 
 // ofTerms reports whether the attempt is the one for which the money of its payout was reserved.
 func (a *attempt) ofTerms(i *db.Integrity, number string) bool {
-	return hmac.Equal(a.payout.termsMAC, a.payout.termsCode(i, number, turn{a.number, a.notPaid}))
+	return hmac.Equal(a.payout.TermsMAC, a.payout.termsCode(i, number, turn{a.number, a.notPaid}))
 }
 
 // notAuthentic returns why the transactions of a payout in the ledger may be forged, "" if they are authentic. A transaction older than the

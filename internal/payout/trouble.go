@@ -29,10 +29,10 @@ func (s *Service) Troubles(ctx context.Context, by db.Caller, workspaceID string
 	var attention, failed []Payout
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		t = Troubles{}
-		if attention, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE p.workspace_id = $1 AND p.attention <> '' ORDER BY p.id DESC LIMIT $2`, workspaceID, maxTrouble); err != nil {
+		if attention, err = db.Collect(q, wholeRow.Read, selectPayouts+` WHERE p.workspace_id = $1 AND p.attention <> '' ORDER BY p.id DESC LIMIT $2`, workspaceID, maxTrouble); err != nil {
 			return err
 		}
-		if failed, err = db.Collect(q, readRow, `SELECT `+columns+` WHERE p.workspace_id = $1 AND p.status = 'failed' ORDER BY p.id DESC LIMIT $2`, workspaceID, maxTrouble); err != nil {
+		if failed, err = db.Collect(q, wholeRow.Read, selectPayouts+` WHERE p.workspace_id = $1 AND p.status = 'failed' ORDER BY p.id DESC LIMIT $2`, workspaceID, maxTrouble); err != nil {
 			return err
 		}
 		if t.Stopped, err = q.Row(readSetting, stoppedSetting).Scan(new(string)); err != nil {

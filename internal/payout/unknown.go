@@ -41,7 +41,7 @@ const (
 )
 
 // recovered reports whether the payout was acknowledged after a restore: its destination is unknown.
-func (p Payout) recovered() bool { return len(p.sealed) == 0 }
+func (p Payout) recovered() bool { return len(p.Sealed) == 0 }
 
 // isReserved reports whether the money of a payout that was sent is in the ledger: that of a recovered one may not be.
 func (p Payout) isReserved() bool { return !p.recovered() || p.ReservedAt > 0 }
