@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"iter"
 	"net/netip"
@@ -21,7 +20,9 @@ func newAdminAudit(t Terminal) *cobra.Command {
 	var q auditQuery
 	var address string
 	var c *cobra.Command
-	c = listCommand(t, &cobra.Command{
+	table := &term.Table{Columns: slices.Insert(auditColumns(), 1, "address"),
+		Detail: []string{"action", "actor", "outcome"}, Empty: noAuditEntries}
+	c = newLocalList(t, &cobra.Command{
 		Use: "audit", Short: "List what the audit log has about no workspace",
 		Long: `List the entries of the audit log that belong to no workspace, newest first.
 Owners read those of their organization; those of nobody can be read only
@@ -38,7 +39,10 @@ day, or a duration before now (2h, 7d).`,
   bursar admin audit erase --entry aud_01jd2m8k3vq7w5x9y0z1a2b3c4`,
 	}, list[api.AuditEntry]{
 		noun: "audit log",
-		rows: func(ctx context.Context, _ int) (iter.Seq2[api.AuditEntry, error], error) {
+		rows: func(ctx *call, _ int) (iter.Seq2[api.AuditEntry, error], error) {
+			if ctx.format.CSV {
+				table.Columns = auditlog.Columns()
+			}
 			p, err := q.check(time.Now())
 			if err != nil {
 				return nil, err
@@ -70,15 +74,9 @@ day, or a duration before now (2h, 7d).`,
 				}
 			}, nil
 		},
-		table: func(f term.Format) *term.Table {
-			table := &term.Table{Columns: slices.Insert(auditColumns(), 1, "address"), Detail: []string{"action", "actor", "outcome"}, Empty: noAuditEntries}
-			if f.CSV {
-				table.Columns = auditlog.Columns()
-			}
-			return table
-		},
-		cells: func(f term.Format, row api.AuditEntry) []string {
-			if f.CSV {
+		table: table,
+		cells: func(c *call, row api.AuditEntry) []string {
+			if c.format.CSV {
 				return auditlog.Cells(row)
 			}
 			return slices.Insert(auditCells(row), 1, row.IP)

@@ -68,3 +68,16 @@ func amountText(f term.Format, cents int64, currency string) string {
 	}
 	return text
 }
+
+// typedAmount is an amount on the command line, in a currency that is not known yet.
+type typedAmount string
+
+func (a *typedAmount) check() error {
+	if *a == "" {
+		return nil
+	}
+	if _, _, err := parseAmount(string(*a), anyCurrency); err != nil {
+		return term.Usage(err)
+	}
+	return nil
+}

@@ -40,7 +40,7 @@ to no workspace.`,
 			if err != nil {
 				return err
 			}
-			proof, err := a.s.Audit.Proof(c.Context(), a.p, args[0], since)
+			proof, err := a.Audit.Proof(c.Context(), a.p, args[0], since)
 			if err != nil {
 				return fmt.Errorf("prove the entry: %w", err)
 			}
@@ -53,9 +53,9 @@ to no workspace.`,
 	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output")
 	c.Flags().StringVar(&q.since, "since", "", "file with an older checkpoint that the proof leads on from")
 	c.Flags().StringVar(&q.organization, "organization", "", "an entry of this organization that belongs to no workspace")
-	r.inWorkspace(c)
+	r.bindWorkspace(c)
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
-	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
+	_ = c.RegisterFlagCompletionFunc("organization", organizations().completion(r))
 	return c
 }
 
@@ -91,7 +91,7 @@ func (q *auditQuery) exportProof(c *cobra.Command, r *remote, file string) error
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { return a.s.Audit.ProofFile(c.Context(), a.p, since, w) }
+	write := func(w io.Writer) error { return a.Audit.ProofFile(c.Context(), a.p, since, w) }
 	if file == "-" {
 		err = write(r.terminal.Out)
 	} else {

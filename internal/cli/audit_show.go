@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -34,41 +33,41 @@ workspace; with --organization, owners see one that belongs to no workspace.`,
 			if err != nil {
 				return err
 			}
-			row, err := a.s.Audit.Get(c.Context(), a.p, args[0])
+			row, err := a.Audit.Get(c.Context(), a.p, args[0])
 			if err != nil {
 				return fmt.Errorf("show the audit entry: %w", err)
 			}
 			return out.Write(r.terminal, row, func(w io.Writer) error { return r.writeAuditEntry(w, *row) })
 		},
 	}
-	c.ValidArgsFunction = byPosition(r.complete(func(ctx context.Context, s *session) ([]string, error) {
-		s.terminal.In = nil // completion must not ask questions
-		return r.auditWords(ctx, s, q.organization)
+	c.ValidArgsFunction = byPosition(r.completeWith(func(c *call, _ []string, _ string) ([]string,
+		error) {
+		return auditWords(c, q.organization)
 	}))
 	q.bindOrganization(r, c)
-	r.inWorkspace(c)
+	r.bindWorkspace(c)
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
 	out.Bind(c, false)
 	return c
 }
 
 // auditWords returns the ids of the newest entries.
-func (r *remote) auditWords(ctx context.Context, s *session, organization string) ([]string, error) {
+func auditWords(c *call, organization string) ([]string, error) {
 	p := client.AuditListParams{Limit: 25}
 	if organization != "" {
-		o, err := s.findOrganization(ctx, organization, "--organization")
+		o, err := organizations().find(c, organization)
 		if err != nil {
 			return nil, err
 		}
 		p.OrganizationID = o.ID
 	} else {
-		w, err := r.currentWorkspace(ctx, s)
+		w, err := c.here()
 		if err != nil {
 			return nil, err
 		}
 		p.WorkspaceID = w.ID
 	}
-	page, err := s.Audit.List(ctx, p)
+	page, err := c.Audit.List(c, p)
 	if err != nil {
 		return nil, err
 	}

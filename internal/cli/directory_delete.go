@@ -1,19 +1,20 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"bursar/api"
 	"bursar/internal/cli/term"
 )
 
 func newEntryDelete(r *remote) *cobra.Command {
-	var out term.Format
-	c := &cobra.Command{
+	var in struct {
+		Entries []api.Entry
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "delete ENTRY…", Aliases: []string{"rm"},
 		Short: "Delete entries",
 		Long: `Delete entries. They disappear from all lists immediately and can be restored
@@ -22,38 +23,26 @@ each deleted entry is a line.`,
 		Example: `  bursar directory delete "Ada Lovelace"
   bursar directory delete entry_01jd2q4h6k8m0n2p4r6s8t0v2w entry_01jd2q4h6k8m0n2p4r6s8t0v2x
   bursar directory list --tag duplicate --all --jq '.[].id' | xargs bursar directory delete`,
-		Args: cobra.MinimumNArgs(1), ValidArgsFunction: r.completeEntry(true),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
+	}, func(c *call) error {
+		for _, e := range in.Entries {
+			deleted, err := c.Directory.Delete(c, e.ID)
 			if err != nil {
+				return fmt.Errorf("delete %s: %w", term.Printable(named(&e)), err)
+			}
+			c.say("Deleted %s. You can restore it within 30 days with 'bursar directory restore %s'.", named(&e), e.ID)
+			if err := c.done(deleted); err != nil {
 				return err
 			}
-			list, err := r.findEntries(c.Context(), s, args)
-			if err != nil {
-				return err
-			}
-			for _, e := range list {
-				deleted, err := s.Directory.Delete(c.Context(), e.ID)
-				if err != nil {
-					return fmt.Errorf("delete %s: %w", term.Printable(named(e)), err)
-				}
-				if err := r.say("Deleted %s. You can restore it within 30 days with 'bursar directory restore %s'.", named(e), e.ID); err != nil {
-					return err
-				}
-				if err := out.Write(r.terminal, deleted, nothing); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	out.Bind(c, false)
-	return r.inWorkspace(c)
+		}
+		return nil
+	})
 }
 
 func newEntryRestore(r *remote) *cobra.Command {
-	var out term.Format
-	c := &cobra.Command{
+	var in struct {
+		Entries []deletedEntry
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use:   "restore ENTRY…",
 		Short: "Restore deleted entries",
 		Long: `Restore entries that were deleted in the last 30 days, with their tags and
@@ -63,73 +52,52 @@ line.`,
 		Example: `  bursar directory restore entry_01jd2q4h6k8m0n2p4r6s8t0v2w
   bursar directory restore "Ada Lovelace"
   bursar audit list --action directory.entry.deleted`,
-		Args: cobra.MinimumNArgs(1), ValidArgsFunction: r.completeDeleted,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
+	}, func(c *call) error {
+		for _, one := range in.Entries {
+			restored, err := c.Directory.Restore(c, one.ID)
 			if err != nil {
+				return fmt.Errorf("restore %s: %w", term.Printable(one.ID), err)
+			}
+			called := one.ID
+			if e, err := c.Directory.Get(c, one.ID); err == nil {
+				called = named(e)
+			}
+			c.say("Restored %s.", called)
+			if err := c.done(restored); err != nil {
 				return err
 			}
-			ids, err := r.findDeleted(c.Context(), s, args)
+		}
+		return nil
+	})
+}
+
+// deletedEntry is an entry that can be restored.
+type deletedEntry struct{ ID string }
+
+// deletedEntriesByName finds deleted entries by id or label.
+func deletedEntriesByName() *resource[deletedEntry] {
+	return &resource[deletedEntry]{
+		noun: "deleted entry",
+		item: func(e deletedEntry) item { return item{id: e.ID} },
+		direct: func(c *call, ref string) (deletedEntry, bool, error) {
+			if strings.HasPrefix(ref, entryPrefix) && !term.IsShortID(ref) {
+				return deletedEntry{ref}, true, nil
+			}
+			all, err := deletedEntries(c)
 			if err != nil {
-				return err
+				return deletedEntry{}, false, err
 			}
-			for _, id := range ids {
-				restored, err := s.Directory.Restore(c.Context(), id)
-				if err != nil {
-					return fmt.Errorf("restore %s: %w", term.Printable(id), err)
-				}
-				called := id
-				if e, err := s.Directory.Get(c.Context(), id); err == nil {
-					called = named(e)
-				}
-				if err := r.say("Restored %s.", called); err != nil {
-					return err
-				}
-				if err := out.Write(r.terminal, restored, nothing); err != nil {
-					return err
+			id, err := pick(c, c.terminal, "deleted entry", ref, all)
+			return deletedEntry{id}, true, err
+		},
+		words: func(c *call, _ []string, begun string) (words []string, err error) {
+			all, err := deletedEntries(c)
+			for _, one := range all {
+				if strings.HasPrefix(one.id, begun) {
+					words = append(words, described(one.id, one.names[0]))
 				}
 			}
-			return nil
+			return words, err
 		},
 	}
-	out.Bind(c, false)
-	return r.inWorkspace(c)
-}
-
-// findDeleted returns the ids of deleted entries without duplicates.
-func (r *remote) findDeleted(ctx context.Context, s *session, refs []string) ([]string, error) {
-	var ids []string
-	for _, ref := range refs {
-		id := ref
-		if !strings.HasPrefix(ref, entryPrefix) || term.IsShortID(ref) {
-			w, err := r.currentWorkspace(ctx, s)
-			if err != nil {
-				return nil, err
-			}
-			all, err := s.deletedEntries(ctx, w.ID)
-			if err != nil {
-				return nil, err
-			}
-			if id, err = pick(ctx, s.terminal, "deleted entry", ref, all); err != nil {
-				return nil, err
-			}
-		}
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
-func (r *remote) completeDeleted(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return r.completeHere(func(ctx context.Context, s *session, workspaceID string) ([]string, error) {
-		all, err := s.deletedEntries(ctx, workspaceID)
-		var words []string
-		for _, one := range all {
-			if !slices.Contains(args, one.id) && strings.HasPrefix(one.id, begun) {
-				words = append(words, described(one.id, one.names[0]))
-			}
-		}
-		return words, err
-	})(c, args, begun)
 }

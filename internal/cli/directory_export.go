@@ -58,7 +58,8 @@ their account numbers, are in it if you hold the permission ws.receiving.read.`,
 	flags.StringVar(&p.Status, "status", "", "only entries with this status: active or inactive")
 	flags.StringVar(&p.Tag, "tag", "", "only entries with this tag, by name or id")
 	flags.StringVarP(&p.Query, "search", "q", "", "only entries with these words")
-	bindSort(c, &p.Sort)
+	flags.StringVar(&p.Sort, "sort", "", "`order`: created, updated or label, with a minus from the end (default -created)")
+	completeWords(c, "sort", api.EntrySorts())
 	flags.StringVar(&p.Format, "format", "", "csv or ndjson; default by the name of the file, else csv")
 	flags.StringVar(&p.Delimiter, "delimiter", "", "column separator of a CSV file: a character, or tab (default ,)")
 	flags.StringSliceVar(&fields, "fields", nil, "only these fields, in this order")
@@ -66,8 +67,9 @@ their account numbers, are in it if you hold the permission ws.receiving.read.`,
 	completeWords(c, "type", api.EntryTypes())
 	completeWords(c, "status", api.EntryStatuses())
 	completeWords(c, "format", entryfile.Formats())
-	completeFlag(c, "tag", r.completeTags())
-	return r.inWorkspace(c)
+	completeFlag(c, "tag", tags().completion(r))
+	r.bindWorkspace(c)
+	return c
 }
 
 func (r *remote) exportEntries(c *cobra.Command, name string, p client.DirectoryExportParams) error {
@@ -93,7 +95,7 @@ func (r *remote) exportEntries(c *cobra.Command, name string, p client.Directory
 	if err != nil {
 		return err
 	}
-	w, err := r.currentWorkspace(ctx, s)
+	w, err := r.call(ctx, s).here()
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
-
-	"github.com/spf13/cobra"
 
 	"bursar/api"
 	"bursar/client"
@@ -22,47 +19,55 @@ const (
 	maxCandidates = 2000
 )
 
-// findEntry finds an entry by id or label.
-func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.Entry, error) {
+// entries finds entries by id or label.
+func entries() *resource[api.Entry] {
+	return &resource[api.Entry]{
+		noun: "entry",
+		item: func(e api.Entry) item { return item{id: e.ID} },
+		direct: func(c *call, ref string) (api.Entry, bool, error) {
+			id, err := entryID(c, ref)
+			if err != nil {
+				return api.Entry{}, false, err
+			}
+			e, err := c.Directory.Get(c, id)
+			if err != nil {
+				return api.Entry{}, false, fmt.Errorf("read the entry %s: %w", term.Printable(id), err)
+			}
+			return *e, true, nil
+		},
+		words: completeEntries,
+	}
+}
+
+// entryID returns the id of the entry with an id, a shortened one or a label.
+func entryID(c *call, ref string) (string, error) {
 	if strings.HasPrefix(ref, entryPrefix) && !term.IsShortID(ref) {
-		found, err := s.Directory.Get(ctx, ref)
-		if err != nil {
-			return nil, fmt.Errorf("read the entry %s: %w", term.Printable(ref), err)
-		}
-		return found, nil
+		return ref, nil
 	}
-	w, err := r.currentWorkspace(ctx, s)
+	w, err := c.here()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	find := s.labelled
+	find := labelled
 	if term.IsShortID(ref) {
-		find = s.shortened
+		find = shortened
 	}
-	all, err := find(ctx, w, ref)
+	all, err := find(c, w, ref)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	id, err := pick(ctx, s.terminal, "entry", ref, all)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.Directory.Get(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the entry %s: %w", id, err)
-	}
-	return found, nil
+	return pick(c, c.terminal, "entry", ref, all)
 }
 
 // labelled returns the entries with a label, ignoring case.
-func (s *session) labelled(ctx context.Context, w api.Workspace, label string) ([]candidate[string], error) {
+func labelled(c *call, w api.Workspace, label string) ([]candidate[string], error) {
 	words := searchWords(label)
 	if words == "" {
 		return nil, fmt.Errorf("%q has no letter to search for: use the id of the entry", label)
 	}
 	var found []candidate[string]
 	seen := 0
-	for e, err := range s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID, Query: words}) {
+	for e, err := range c.Directory.All(c, client.DirectoryListParams{WorkspaceID: w.ID, Query: words}) {
 		if err != nil {
 			return nil, fmt.Errorf("search the directory of %s: %w", term.Printable(w.Name), err)
 		}
@@ -78,10 +83,10 @@ func (s *session) labelled(ctx context.Context, w api.Workspace, label string) (
 
 // shortened returns the entries with a shortened id. The API cannot search for a part of an id, so it searches the newest entries, which
 // are the ones shown in tables.
-func (s *session) shortened(ctx context.Context, w api.Workspace, ref string) ([]candidate[string], error) {
+func shortened(c *call, w api.Workspace, ref string) ([]candidate[string], error) {
 	var found []candidate[string]
 	seen := 0
-	for e, err := range s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID}) {
+	for e, err := range c.Directory.All(c, client.DirectoryListParams{WorkspaceID: w.ID}) {
 		if err != nil {
 			return nil, fmt.Errorf("search the directory of %s: %w", term.Printable(w.Name), err)
 		}
@@ -121,59 +126,45 @@ func searchWords(text string) string {
 	return kept
 }
 
-// findEntries finds entries by ids and labels, without duplicates.
-func (r *remote) findEntries(ctx context.Context, s *session, refs []string) ([]*api.Entry, error) {
-	var found []*api.Entry
-	for _, ref := range refs {
-		e, err := r.findEntry(ctx, s, ref)
-		if err != nil {
-			return nil, err
+// completeEntries completes with the ids of entries or with the labels that begin with the word.
+func completeEntries(c *call, args []string, begun string) (words []string, err error) {
+	w, err := c.here()
+	if err != nil {
+		return nil, err
+	}
+	byID := strings.HasPrefix(entryPrefix, begun) || strings.HasPrefix(begun, entryPrefix)
+	want := client.DirectoryListParams{WorkspaceID: w.ID, Limit: 100}
+	if !byID {
+		want.Query = searchWords(begun)
+	}
+	page, err := c.Directory.List(c, want)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range page.Items {
+		word, about := e.ID, e.Label
+		if !byID {
+			word, about = e.Label, e.Type+" "+e.ID
 		}
-		if !slices.ContainsFunc(found, func(other *api.Entry) bool { return other.ID == e.ID }) {
-			found = append(found, e)
+		if strings.HasPrefix(word, begun) && !slices.Contains(args, e.ID) && word == term.Printable(word) {
+			words = append(words, described(word, about))
 		}
 	}
-	return found, nil
-}
-
-// completeEntry completes the first argument, or all arguments, with the ids of entries or with the labels that begin with the word.
-func (r *remote) completeEntry(several bool) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 && !several {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		byID := strings.HasPrefix(entryPrefix, begun) || strings.HasPrefix(begun, entryPrefix)
-		return r.completeHere(func(ctx context.Context, s *session, workspaceID string) ([]string, error) {
-			want := client.DirectoryListParams{WorkspaceID: workspaceID, Limit: 100}
-			if !byID {
-				want.Query = searchWords(begun)
-			}
-			page, err := s.Directory.List(ctx, want)
-			if err != nil {
-				return nil, err
-			}
-			var words []string
-			for _, e := range page.Items {
-				word, about := e.ID, e.Label
-				if !byID {
-					word, about = e.Label, e.Type+" "+e.ID
-				}
-				if strings.HasPrefix(word, begun) && !slices.Contains(args, e.ID) && word == term.Printable(word) {
-					words = append(words, described(word, about))
-				}
-			}
-			return words, nil
-		})(c, args, begun)
-	}
+	return words, nil
 }
 
 // deletedEntries returns the entries that were deleted but not yet purged. It reads the audit log, because the directory does not list
 // them.
-func (s *session) deletedEntries(ctx context.Context, workspaceID string) ([]candidate[string], error) {
+func deletedEntries(c *call) ([]candidate[string], error) {
 	const kept = 30 * 24 * time.Hour
 	var found []candidate[string]
-	want := client.AuditListParams{WorkspaceID: workspaceID, Action: "directory.entry.deleted", Outcome: client.OutcomeSuccess, From: time.Now().Add(-kept)}
-	for row, err := range s.Audit.All(ctx, want) {
+	w, err := c.here()
+	if err != nil {
+		return nil, err
+	}
+	want := client.AuditListParams{WorkspaceID: w.ID, Action: "directory.entry.deleted", Outcome: client.OutcomeSuccess,
+		From: time.Now().Add(-kept)}
+	for row, err := range c.Audit.All(c, want) {
 		if err != nil {
 			return nil, fmt.Errorf("search the audit log for deleted entries: %w", err)
 		}

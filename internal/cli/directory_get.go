@@ -12,9 +12,11 @@ import (
 )
 
 func newEntryGet(r *remote) *cobra.Command {
-	var out term.Format
-	var numbers bool
-	c := &cobra.Command{
+	var in struct {
+		Entry   api.Entry
+		Numbers bool `flag:"show-numbers" usage:"show account numbers in full"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "get ENTRY", Aliases: []string{"show", "view"},
 		Short: "Show an entry with its fields, tags and receiving methods",
 		Long: `Show everything about an entry. Account numbers are masked except for the last
@@ -23,22 +25,9 @@ data, in which nothing is masked.`,
 		Example: `  bursar directory get "Ada Lovelace"
   bursar directory get entry_01jd2q4h6k8m0n2p4r6s8t0v2w --show-numbers
   bursar directory get "Ada Lovelace" --jq .fields.email`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			e, err := r.findEntry(c.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			return out.Write(r.terminal, e, func(w io.Writer) error { return r.writeEntry(w, e, numbers) })
-		},
-	}
-	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
-	out.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		return c.write(in.Entry, func(w io.Writer) error { return r.writeEntry(w, &in.Entry, in.Numbers) })
+	})
 }
 
 func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {

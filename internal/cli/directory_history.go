@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"iter"
 	"strings"
 
@@ -14,8 +13,11 @@ import (
 )
 
 func newEntryHistory(r *remote) *cobra.Command {
-	entry := ""
-	c := listCommand(r.terminal, &cobra.Command{
+	var in struct {
+		Entry entryName
+	}
+	table := &term.Table{Columns: []string{"time", "actor", "description", "changes", "outcome"}, Empty: noAuditEntries}
+	return newList(r, inWorkspace, &in, &cobra.Command{
 		Use:   "history ENTRY",
 		Short: "Show what happened to an entry, newest first",
 		Long: `Show the entries of the audit log about an entry of the directory and about
@@ -28,46 +30,36 @@ still has its history.`,
 		Example: `  bursar directory history "Ada Lovelace"
   bursar directory history "Ada Lovelace" --all --json
   bursar directory history entry_01jd2q4h6k8m0n2p4r6s8t0v2w --jq '.[].changes'`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
 	}, list[api.AuditEntry]{
 		noun: "history",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.AuditEntry, error], error) {
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			id := entry
-			if !term.IsID(id) { // the log can contain ids that no longer exist
-				e, err := r.findEntry(ctx, s, entry)
-				if err != nil {
-					return nil, err
-				}
-				id = e.ID
-			}
-			return s.Audit.All(ctx, client.AuditListParams{WorkspaceID: w.ID, EntryID: id, Limit: limit}), nil
-		},
-		table: func(f term.Format) *term.Table {
-			table := &term.Table{Columns: []string{"time", "actor", "description", "changes", "outcome"}, Empty: noAuditEntries}
-			if f.CSV {
+		rows: func(c *call, limit int) (iter.Seq2[api.AuditEntry, error], error) {
+			if c.format.CSV {
 				table.Columns = auditlog.Columns()
 			}
-			return table
+			id := string(in.Entry)
+			if !term.IsID(id) { // the log can contain ids that no longer exist
+				var err error
+				if id, err = entryID(c, id); err != nil {
+					return nil, err
+				}
+			}
+			return c.Audit.All(c, client.AuditListParams{WorkspaceID: c.workspace.ID, EntryID: id, Limit: limit}), nil
 		},
-		cells: func(f term.Format, row api.AuditEntry) []string {
-			if f.CSV {
+		table: table,
+		cells: func(c *call, row api.AuditEntry) []string {
+			if c.format.CSV {
 				return auditlog.Cells(row)
 			}
 			var changes []string
-			for _, c := range row.Changes {
-				changes = append(changes, c.Field+": "+r.changeText(c))
+			for _, one := range row.Changes {
+				changes = append(changes, one.Field+": "+r.changeText(one))
 			}
 			return []string{localTime(row.Timestamp), auditActor(row), auditDescription(row), strings.Join(changes, "; "), row.Outcome}
 		},
 	})
-	run := c.RunE
-	c.RunE = func(c *cobra.Command, args []string) error {
-		entry = args[0]
-		return run(c, args)
-	}
-	return r.inWorkspace(c)
 }
+
+// entryName names an entry, which may have been deleted.
+type entryName string
+
+func (*entryName) completion(r *remote) cobra.CompletionFunc { return entries().completion(r) }

@@ -115,7 +115,7 @@ where a line was refused.`,
 	completeWords(c, "match", matchKeys())
 	completeWords(c, "on-match", onMatches())
 	completeWords(c, "on-duplicate", api.OnDuplicates())
-	r.inWorkspace(c)
+	r.bindWorkspace(c)
 	out.Bind(c, false)
 	return c
 }
@@ -224,7 +224,7 @@ func (r *remote) importEntries(ctx context.Context, name string, f importFlags, 
 	if err != nil {
 		return err
 	}
-	w, err := r.currentWorkspace(ctx, s)
+	w, err := r.call(ctx, s).here()
 	if err != nil {
 		return err
 	}

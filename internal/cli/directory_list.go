@@ -2,8 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"iter"
 	"strings"
 
@@ -16,22 +14,40 @@ import (
 
 // entryFilter selects the entries to list.
 type entryFilter struct {
-	kind, status, tag, words, sort string
+	Type   entryType   `flag:"type" usage:"only entries of this type: person or organization"`
+	Status entryStatus `flag:"status" usage:"only entries with this status: active or inactive"`
+	Tag    tagName     `flag:"tag" usage:"only entries with this {tag}, by name or id"`
 }
 
-func (f *entryFilter) bind(r *remote, c *cobra.Command) {
-	c.Flags().StringVar(&f.kind, "type", "", "only entries of this type: person or organization")
-	c.Flags().StringVar(&f.status, "status", "", "only entries with this status: active or inactive")
-	c.Flags().StringVar(&f.tag, "tag", "", "only entries with this `tag`, by name or id")
-	completeWords(c, "type", api.EntryTypes())
-	completeWords(c, "status", api.EntryStatuses())
-	completeFlag(c, "tag", r.completeTags())
-	r.inWorkspace(c)
+// entryWords is the flag that selects entries by words.
+type entryWords struct {
+	Words string `flag:"search,q" usage:"only entries with these {words}"`
 }
+
+// entrySorting is the flag for the order of entries.
+type entrySorting struct {
+	Sort entrySort `flag:"sort" usage:"{order}: created, updated or label, with a minus from the end (default -created)"`
+}
+
+type (
+	entryType   string
+	entryStatus string
+	entrySort   string
+	tagName     string
+)
+
+func (*entryType) words() []string                         { return api.EntryTypes() }
+func (*entryStatus) words() []string                       { return api.EntryStatuses() }
+func (*entrySort) words() []string                         { return api.EntrySorts() }
+func (*tagName) completion(r *remote) cobra.CompletionFunc { return tags().completion(r) }
 
 func newEntryList(r *remote) *cobra.Command {
-	var f entryFilter
-	c := r.listEntries(&cobra.Command{
+	var in struct {
+		entryFilter
+		entryWords
+		entrySorting
+	}
+	return listEntries(r, &in, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"},
 		Short: "List entries, newest first",
 		Long: `List the entries of the workspace, newest first. Filters combine: an entry
@@ -46,20 +62,15 @@ must have all of the words.`,
   bursar directory list --sort label
   bursar directory list --all --csv > people.csv
   bursar directory list --jq '.[].fields.email'`,
-	}, &f)
-	c.Flags().StringVarP(&f.words, "search", "q", "", "only entries with these `words`")
-	bindSort(c, &f.sort)
-	return c
-}
-
-func bindSort(c *cobra.Command, sort *string) {
-	c.Flags().StringVar(sort, "sort", "", "`order`: created, updated or label, with a minus from the end (default -created)")
-	completeWords(c, "sort", api.EntrySorts())
+	}, func() (entryFilter, string, entrySort) { return in.entryFilter, in.Words, in.Sort })
 }
 
 func newEntrySearch(r *remote) *cobra.Command {
-	var f entryFilter
-	c := r.listEntries(&cobra.Command{
+	var in struct {
+		Words []string
+		entryFilter
+	}
+	return listEntries(r, &in, &cobra.Command{
 		Use:   "search WORDS…",
 		Short: "Find entries by words in their label and fields",
 		Long: `Find the entries that have all of the words in their label or their fields.
@@ -67,45 +78,30 @@ Search matches the start of words and ignores case.`,
 		Example: `  bursar directory search love
   bursar directory search ada example.com --type person
   bursar directory search +49 170 --json`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions,
-	}, &f)
-	run := c.RunE
-	c.RunE = func(c *cobra.Command, args []string) error {
-		f.words = strings.Join(args, " ")
-		return run(c, args)
-	}
-	return c
+	}, func() (entryFilter, string, entrySort) { return in.entryFilter, strings.Join(in.Words, " "), "" })
 }
 
-// listEntries completes a command that lists the entries of a filter.
-func (r *remote) listEntries(c *cobra.Command, f *entryFilter) *cobra.Command {
-	empty := ""
-	listCommand(r.terminal, c, list[api.EntrySummary]{
+// listEntries completes a command that lists the entries of a query.
+func listEntries(r *remote, in any, c *cobra.Command, query func() (f entryFilter, words string, sort entrySort)) *cobra.Command {
+	table := &term.Table{Columns: []string{"label", "type", "status", "contact", "id"}}
+	return newList(r, inWorkspace, in, c, list[api.EntrySummary]{
 		noun: "directory",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.EntrySummary, error], error) {
-			if err := errors.Join(oneOf("type", f.kind, api.EntryTypes()), oneOf("status", f.status, api.EntryStatuses()), oneOf("sort", f.sort, api.EntrySorts())); err != nil {
-				return nil, err
+		rows: func(c *call, limit int) (iter.Seq2[api.EntrySummary, error], error) {
+			f, words, sort := query()
+			name := term.Printable(c.workspace.Name)
+			table.Empty = "No matching entries in " + name + "."
+			if f == (entryFilter{}) && words == "" {
+				table.Empty = "The directory of " + name + " is empty. Add entries with 'bursar directory create' or 'bursar directory import'."
 			}
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			empty = "No matching entries in " + term.Printable(w.Name) + "."
-			if *f == (entryFilter{sort: f.sort}) {
-				empty = "The directory of " + term.Printable(w.Name) + " is empty. Add entries with 'bursar directory create' or 'bursar directory import'."
-			}
-			return s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID, Type: f.kind, Status: f.status, Tag: f.tag, Query: f.words, Sort: f.sort, Limit: limit}), nil
+			return c.Directory.All(c, client.DirectoryListParams{WorkspaceID: c.workspace.ID, Type: string(f.Type),
+				Status: string(f.Status),
+				Tag:    string(f.Tag), Query: words, Sort: string(sort), Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"label", "type", "status", "contact", "id"}, Empty: empty}
-		},
-		cells: func(_ term.Format, e api.EntrySummary) []string {
+		table: table,
+		cells: func(_ *call, e api.EntrySummary) []string {
 			return []string{e.Label, e.Type, e.Status, contact(e), e.ID}
 		},
 	})
-	f.bind(r, c)
-	return c
 }
 
 // contact returns the email address of an entry, or else its phone number.

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -17,15 +15,18 @@ import (
 
 // entryChange contains the changes that a command's flags request.
 type entryChange struct {
+	Entry                   api.Entry
+	r                       *remote
+	c                       *cobra.Command
+	p                       client.EntryUpdateParams
 	properties              propertyFlags
 	fields                  fieldFlags
 	tags, addTags, dropTags []string
 }
 
 func newEntryUpdate(r *remote) *cobra.Command {
-	var out term.Format
-	var change entryChange
-	c := &cobra.Command{
+	var in entryChange
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "update ENTRY", Aliases: []string{"edit", "set"},
 		Short: "Change an entry",
 		Long: `Change what is given and leave the rest. Fields are merged by key: --field
@@ -38,43 +39,24 @@ for a second person, where there is one, and so does activating a payee.`,
   bursar directory update "Ada Lovelace" --add-tag vip --remove-tag speaker
   bursar directory update "Ada Lovelace" --remove-field phone --field employees:=13
   bursar directory update entry_01jd2q4h6k8m0n2p4r6s8t0v2w --status inactive`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
-		RunE: func(c *cobra.Command, args []string) error {
-			p, err := change.params(c, r.terminal.In)
-			if err != nil {
+	}, func(c *call) error {
+		e := &in.Entry
+		if in.p.Tags == nil {
+			var err error
+			if in.p.Tags, err = changedTags(c, e, in.addTags, in.dropTags); err != nil {
 				return err
 			}
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			e, err := r.findEntry(c.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			if p.Tags == nil {
-				if p.Tags, err = s.changedTags(c.Context(), e, change.addTags, change.dropTags); err != nil {
-					return err
-				}
-			}
-			updated, err := s.Directory.Update(c.Context(), e.ID, p)
-			if err != nil {
-				return fmt.Errorf("update %s: %w", term.Printable(named(e)), err)
-			}
-			if err := r.say("Updated %s.", named(e)); err != nil {
-				return err
-			}
-			if updated.PendingChange != nil {
-				if err := r.say("%s waits for approval: %s.", pendingText(updated.PendingChange), updated.ApprovalID); err != nil {
-					return err
-				}
-			}
-			return out.Write(r.terminal, updated, func(io.Writer) error { return nil })
-		},
-	}
-	change.bind(r, c)
-	out.Bind(c, false)
-	return r.inWorkspace(c)
+		}
+		updated, err := c.Directory.Update(c, e.ID, in.p)
+		if err != nil {
+			return fmt.Errorf("update %s: %w", term.Printable(named(e)), err)
+		}
+		c.say("Updated %s.", named(e))
+		if updated.PendingChange != nil {
+			c.say("%s waits for approval: %s.", pendingText(updated.PendingChange), updated.ApprovalID)
+		}
+		return c.done(updated)
+	})
 }
 
 // pendingText describes the pending change of an entry.
@@ -99,41 +81,39 @@ func pendingText(c *api.PendingChange) string {
 }
 
 func (e *entryChange) bind(r *remote, c *cobra.Command) {
+	e.r, e.c = r, c
 	e.properties.bind(c, false)
-	e.fields.bind(c)
+	e.fields.bind(r, c)
 	c.Flags().StringArrayVar(&e.fields.remove, "remove-field", nil, "remove the field with this `key`; repeatable")
-	c.Flags().StringArrayVar(&e.tags, "tag", nil, "a `tag` that replaces the present ones, by name or id; repeatable")
-	c.Flags().StringArrayVar(&e.addTags, "add-tag", nil, "a `tag` to add; repeatable")
-	c.Flags().StringArrayVar(&e.dropTags, "remove-tag", nil, "a `tag` to remove; repeatable")
+	bindTags(r, c, &e.tags, "tag", "a `tag` that replaces the present ones, by name or id; repeatable")
+	bindTags(r, c, &e.addTags, "add-tag", "a `tag` to add; repeatable")
+	bindTags(r, c, &e.dropTags, "remove-tag", "a `tag` to remove; repeatable")
 	c.MarkFlagsMutuallyExclusive("tag", "add-tag")
 	c.MarkFlagsMutuallyExclusive("tag", "remove-tag")
-	for _, flag := range []string{"tag", "add-tag", "remove-tag"} {
-		completeFlag(c, flag, r.completeTags())
-	}
 }
 
-// params returns the changes that do not depend on the present entry.
-func (e *entryChange) params(c *cobra.Command, stdin io.Reader) (p client.EntryUpdateParams, err error) {
-	if p.Fields, err = e.fields.list(stdin); err != nil {
-		return p, err
+// check reads the changes that do not depend on the present entry.
+func (e *entryChange) check() (err error) {
+	if e.p.Fields, err = e.fields.list(e.r.terminal.In); err != nil {
+		return err
 	}
-	changed, err := e.properties.change(c, &p)
-	if c.Flags().Changed("tag") {
-		p.Tags = slices.DeleteFunc(append([]string{}, e.tags...), func(tag string) bool { return tag == "" })
+	changed, err := e.properties.change(e.c, &e.p)
+	if e.c.Flags().Changed("tag") {
+		e.p.Tags = slices.DeleteFunc(append([]string{}, e.tags...), func(tag string) bool { return tag == "" })
 	}
-	if !changed && p.Fields == nil && p.Tags == nil && len(e.addTags)+len(e.dropTags) == 0 {
-		return p, term.Usagef("say what to change: --name, --label, --status, --field, --fields-json, --remove-field, --tag, --add-tag or --remove-tag")
+	if !changed && e.p.Fields == nil && e.p.Tags == nil && len(e.addTags)+len(e.dropTags) == 0 {
+		return term.Usagef("say what to change: --name, --label, --status, --field, --fields-json, --remove-field, --tag, --add-tag or --remove-tag")
 	}
-	return p, err
+	return err
 }
 
 // changedTags returns the tags of an entry with some added and some removed, or nil if nothing changes. The API only replaces the whole
 // list.
-func (s *session) changedTags(ctx context.Context, e *api.Entry, add, drop []string) ([]string, error) {
+func changedTags(c *call, e *api.Entry, add, drop []string) ([]string, error) {
 	if len(add)+len(drop) == 0 {
 		return nil, nil
 	}
-	names, err := s.tagNames(ctx, e.WorkspaceID, append(slices.Clone(add), drop...))
+	names, err := tagNames(c, append(slices.Clone(add), drop...))
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"bursar/api"
 	"bursar/client"
 	"bursar/internal/cli/term"
@@ -14,23 +12,14 @@ import (
 
 // leaverFlags are the flags of 'members remove --everywhere'.
 type leaverFlags struct {
-	everywhere, dryRun bool
-	organization       string
-}
-
-func (l *leaverFlags) bind(r *remote, c *cobra.Command) {
-	c.Flags().BoolVar(&l.everywhere, "everywhere", false, "remove a person from the organization and all its workspaces")
-	c.Flags().BoolVar(&l.dryRun, "dry-run", false, "with --everywhere: show what would end, and change nothing")
-	r.organizationFlag(c, &l.organization)
+	Everywhere   bool             `flag:"everywhere" usage:"remove a person from the organization and all its workspaces"`
+	DryRun       bool             `flag:"dry-run" usage:"with --everywhere: show what would end, and change nothing"`
+	Organization organizationName `flag:"organization" usage:"id, slug or name of the organization; by default your only one"`
 }
 
 // removeEverywhere shows a person's access to an organization, and removes it.
-func (r *remote) removeEverywhere(c *cobra.Command, f term.Format, l leaverFlags, ref string, yes bool) error {
-	s, err := r.connect()
-	if err != nil {
-		return err
-	}
-	o, err := s.findOrganization(c.Context(), l.organization, "--organization")
+func removeEverywhere(c *call, l leaverFlags, ref string, with confirmation) error {
+	o, err := organizations().findNamed(c, string(l.Organization), "--organization")
 	if err != nil {
 		return err
 	}
@@ -38,29 +27,29 @@ func (r *remote) removeEverywhere(c *cobra.Command, f term.Format, l leaverFlags
 	if strings.HasPrefix(ref, "usr_") {
 		p.Email, p.UserID = nil, &ref
 	}
-	planned, err := s.Organizations.RemoveLeaver(c.Context(), o.ID, p)
+	planned, err := c.Organizations.RemoveLeaver(c, o.ID, p)
 	if err != nil {
 		return fmt.Errorf("look up %s: %w", ref, err)
 	}
 	text := describeLeaver(*planned)
-	if l.dryRun {
-		return f.Write(r.terminal, planned, func(out io.Writer) error {
+	if l.DryRun {
+		return c.write(planned, func(out io.Writer) error {
 			_, err := fmt.Fprint(out, text)
 			return err
 		})
 	}
-	fmt.Fprint(r.terminal.Err, text)
-	who := term.Printable(person(planned.Name, planned.Email))
-	if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Remove %s from %s and all its workspaces?", who, term.Printable(o.Name)), yes); err != nil {
+	fmt.Fprint(c.terminal.Err, text)
+	who := person(planned.Name, planned.Email)
+	if err := c.confirm(with, "Remove %s from %s and all its workspaces?", who, o.Name); err != nil {
 		return err
 	}
 	p.DryRun = false
-	done, err := s.Organizations.RemoveLeaver(c.Context(), o.ID, p)
+	done, err := c.Organizations.RemoveLeaver(c, o.ID, p)
 	if err != nil {
 		return fmt.Errorf("remove %s: %w", ref, err)
 	}
-	fmt.Fprintf(r.terminal.Err, "Removed %s from %s and all its workspaces.\n", who, term.Printable(o.Name))
-	return f.Write(r.terminal, done, nothing)
+	c.say("Removed %s from %s and all its workspaces.", who, o.Name)
+	return c.done(done)
 }
 
 // describeLeaver formats the checklist for a terminal.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +27,25 @@ func newMembers(r *remote) *cobra.Command {
 	}, newMembersList(r), newMembersAdd(r), newMembersRemove(r), newMembersSuspended(r))
 }
 
+// members finds members by email address, name or id. The id of an invitation stays valid after it is accepted, when the list no longer
+// shows it.
+func members() *resource[api.Member] {
+	return &resource[api.Member]{
+		noun: "member",
+		list: func(c *call, workspaceID string) iter.Seq2[api.Member, error] {
+			return c.Members.All(c, workspaceID, client.ListParams{})
+		},
+		item: func(m api.Member) item {
+			return item{m.ID, []string{m.Email, m.Name}, person(m.Name, m.Email) + "  " + m.ID, described(m.Email, m.Name)}
+		},
+		missing: func(ref string) (api.Member, bool) {
+			return api.Member{ID: ref, Name: ref}, strings.HasPrefix(ref, "inv_")
+		},
+	}
+}
+
 func newMembersList(r *remote) *cobra.Command {
-	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+	return newList(r, inWorkspace, nil, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the members and their roles",
 		Long: `List the members of the workspace and their roles, including people who are
 invited and have not accepted yet: those have the id of the invitation, which
@@ -39,26 +55,22 @@ other commands take as well.`,
   bursar members list --all --csv > members.csv`,
 	}, list[api.Member]{
 		noun: "members",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Member, error], error) {
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.Members.All(ctx, w.ID, client.ListParams{Limit: limit}), nil
+		rows: func(c *call, limit int) (iter.Seq2[api.Member, error], error) {
+			return c.Members.All(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "email", "roles", "status", "id"}, Empty: "This workspace has no members."}
-		},
-		cells: func(_ term.Format, m api.Member) []string {
+		table: &term.Table{Columns: []string{"name", "email", "roles", "status", "id"}, Empty: "This workspace has no members."},
+		cells: func(_ *call, m api.Member) []string {
 			return []string{m.Name, m.Email, strings.Join(m.Roles, ", "), m.Status, m.ID}
 		},
-	}))
+	})
 }
 
 func newMembersAdd(r *remote) *cobra.Command {
-	var f term.Format
-	var role string
-	c := &cobra.Command{
+	var in struct {
+		Email string
+		Role  api.Role `flag:"role" usage:"key or name of their role (required)" required:"true"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "add EMAIL", Short: "Add or invite a member",
 		Long: `Add somebody to the workspace with a role. People who belong to the
 organization, with a verified address, join immediately. Anybody else is
@@ -68,51 +80,34 @@ expires after 7 days. Somebody who already is a member or invited gets the
 additional role.`,
 		Example: `  bursar members add grace@example.com --role viewer
   bursar members add grace@example.com --role directory_manager --workspace payroll`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := require(c, "role"); err != nil {
-				return err
-			}
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			held, err := s.findRole(c.Context(), w.ID, role)
-			if err != nil {
-				return err
-			}
-			added, err := s.Members.Add(c.Context(), w.ID, client.MemberAddParams{Email: args[0], Role: held.Key})
-			if err != nil {
-				return explainGrant(fmt.Errorf("add %s: %w", args[0], err))
-			}
-			text := "%s is a member of %s with the role %s.\n"
-			switch {
-			case added.InvitationURL != "":
-				text = "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days.\n"
-			case strings.HasPrefix(added.UserID, "inv_"):
-				text = "%s is invited to %s with the role %s. They join when they accept.\n"
-			}
-			fmt.Fprintf(r.terminal.Err, text, term.Printable(added.Email), term.Printable(w.Name), added.Role)
-			return f.Write(r.terminal, added, func(out io.Writer) error {
-				if added.InvitationURL == "" {
-					return nil
-				}
-				_, err := fmt.Fprintln(out, added.InvitationURL)
-				return err
-			})
-		},
-	}
-	c.Flags().StringVar(&role, "role", "", "key or name of their role (required)")
-	_ = c.RegisterFlagCompletionFunc("role", r.completeRoles())
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		added, err := c.Members.Add(c, c.workspace.ID, client.MemberAddParams{Email: in.Email, Role: in.Role.Key})
+		if err != nil {
+			return explainGrant(fmt.Errorf("add %s: %w", in.Email, err))
+		}
+		text := "%s is a member of %s with the role %s."
+		switch {
+		case added.InvitationURL != "":
+			text = "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days."
+		case strings.HasPrefix(added.UserID, "inv_"):
+			text = "%s is invited to %s with the role %s. They join when they accept."
+		}
+		c.say(text, added.Email, c.workspace.Name, added.Role)
+		if added.InvitationURL == "" {
+			return c.done(added)
+		}
+		return c.writeLine(added, added.InvitationURL)
+	})
 }
 
 func newMembersRemove(r *remote) *cobra.Command {
-	var f term.Format
-	var yes, rotate bool
-	var leaver leaverFlags
-	c := &cobra.Command{
+	var in struct {
+		Member        memberName
+		RotateClients bool `flag:"rotate-clients" usage:"rotate the machine clients whose secret the member knows"`
+		leaverFlags
+		confirmation
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
 		Long: `Remove a member and all their roles from the workspace, or withdraw an
 invitation. It takes effect on their next request. You need every permission
@@ -133,64 +128,58 @@ whole if a workspace would be left without an admin.`,
   bursar members remove grace@example.com --rotate-clients
   bursar members remove --everywhere grace@example.com --dry-run
   bursar members remove "Grace Hopper" --yes`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),
-		RunE: func(c *cobra.Command, args []string) error {
-			if leaver.everywhere {
-				return r.removeEverywhere(c, f, leaver, args[0], yes)
+	}, func(c *call) error {
+		if in.Everywhere {
+			return removeEverywhere(c, in.leaverFlags, string(in.Member), in.confirmation)
+		}
+		m, err := members().find(c, string(in.Member))
+		if err != nil {
+			return err
+		}
+		who := person(m.Name, m.Email)
+		known, err := clientsKnownTo(c, m.ID)
+		if err != nil {
+			return err
+		}
+		if len(known) > 0 {
+			c.say("%s knows the secrets of these machine clients, which keep working:", who)
+			for _, m := range known {
+				c.say("  %s  %s", m.Name, m.ID)
 			}
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			m, err := s.findMember(c.Context(), w.ID, args[0])
-			if err != nil {
-				return err
-			}
-			who := term.Printable(person(m.Name, m.Email))
-			known, err := s.clientsKnownTo(c.Context(), w.ID, m.ID)
-			if err != nil {
-				return err
-			}
-			if len(known) > 0 {
-				fmt.Fprintf(r.terminal.Err, "%s knows the secrets of these machine clients, which keep working:\n", who)
-				for _, m := range known {
-					fmt.Fprintf(r.terminal.Err, "  %s  %s\n", term.Printable(m.Name), m.ID)
+		}
+		if err := c.confirm(in.confirmation, "Remove %s from %s?", who, c.workspace.Name); err != nil {
+			return err
+		}
+		removed, err := c.Members.Remove(c, c.workspace.ID, m.ID)
+		if err != nil {
+			return fmt.Errorf("remove the member: %w", err)
+		}
+		c.say("Removed %s from %s.", who, c.workspace.Name)
+		c.sayStranded(removed.ApprovalsWaiting)
+		// The member is removed first, so they cannot rotate a secret back. New secrets are written even if another rotation fails,
+		// because they are shown only here.
+		done := memberRemoved{MemberRemoved: removed}
+		done.RotatedClients, err = rotateKnown(c, known, in.RotateClients, in.confirmation)
+		return errors.Join(err, c.write(done, func(out io.Writer) error {
+			for _, made := range done.RotatedClients {
+				if _, err := fmt.Fprintln(out, made.ID, made.Secret); err != nil {
+					return err
 				}
 			}
-			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Remove %s from %s?", who, term.Printable(w.Name)), yes); err != nil {
-				return err
-			}
-			removed, err := s.Members.Remove(c.Context(), w.ID, m.ID)
-			if err != nil {
-				return fmt.Errorf("remove the member: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "Removed %s from %s.\n", who, term.Printable(w.Name))
-			r.reportStranded(removed.ApprovalsWaiting)
-			// The member is removed first, so they cannot rotate a secret back. New secrets are written even if another rotation fails,
-			// because they are shown only here.
-			done := memberRemoved{MemberRemoved: removed}
-			done.RotatedClients, err = r.rotateKnown(c.Context(), s, w.ID, known, rotate, yes)
-			return errors.Join(err, f.Write(r.terminal, done, func(out io.Writer) error {
-				for _, made := range done.RotatedClients {
-					if _, err := fmt.Fprintln(out, made.ID, made.Secret); err != nil {
-						return err
-					}
-				}
-				return nil
-			}))
-		},
-	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	c.Flags().BoolVar(&rotate, "rotate-clients", false, "rotate the machine clients whose secret the member knows")
-	leaver.bind(r, c)
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+			return nil
+		}))
+	})
 }
 
-// reportStranded prints how many pending approvals no one who is left can decide.
-func (r *remote) reportStranded(approvals int) {
+// memberName names a member, or with --everywhere a person.
+type memberName string
+
+func (*memberName) completion(r *remote) cobra.CompletionFunc { return members().completion(r) }
+
+// sayStranded prints how many pending approvals no one who is left can decide.
+func (c *call) sayStranded(approvals int) {
 	if approvals > 0 {
-		fmt.Fprintf(r.terminal.Err, "Pending approvals that no one who is left can decide: %d.\n", approvals)
+		c.say("Pending approvals that no one who is left can decide: %d.", approvals)
 	}
 }
 
@@ -202,14 +191,14 @@ type memberRemoved struct {
 
 // rotateKnown rotates the machine clients whose secrets a removed member knows: all if the flag is set, or else those that the user
 // confirms.
-func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string, known []api.MachineClient, all, yes bool) (made []*api.NewMachineClient, err error) {
+func rotateKnown(c *call, known []api.MachineClient, all bool, with confirmation) (made []*api.NewMachineClient, err error) {
 	for _, m := range known {
 		if !all {
-			if yes || !r.terminal.Interactive() {
-				fmt.Fprintf(r.terminal.Err, "To give %s a new secret, run 'bursar clients rotate %s'.\n", term.Printable(m.Name), m.ID)
+			if with.Yes || !c.terminal.Interactive() {
+				c.say("To give %s a new secret, run 'bursar clients rotate %s'.", m.Name, m.ID)
 				continue
 			}
-			err := r.terminal.Confirm(ctx, fmt.Sprintf("Give %s (%s) a new secret? Anything using the old one will stop working immediately.", term.Printable(m.Name), m.ID), false)
+			err := c.confirm(confirmation{}, newSecretQuestion, m.Name, m.ID)
 			if errors.Is(err, term.ErrDeclined) {
 				continue
 			}
@@ -217,7 +206,7 @@ func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string
 				return made, err
 			}
 		}
-		next, err := s.rotateClient(ctx, workspaceID, m)
+		next, err := rotateClient(c, m)
 		if err != nil {
 			return made, err
 		}
@@ -228,3 +217,14 @@ func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string
 
 // nothing writes no text, because a message on standard error has described the change.
 func nothing(io.Writer) error { return nil }
+
+// person returns a name and an email address, as far as known.
+func person(name, email string) string {
+	switch {
+	case name == "":
+		return email
+	case email == "":
+		return name
+	}
+	return name + " <" + email + ">"
+}

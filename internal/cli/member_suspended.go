@@ -25,25 +25,20 @@ until an admin confirms or removes them. Report a key as compromised with
 }
 
 func newSuspendedList(r *remote) *cobra.Command {
-	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+	return newList(r, inWorkspace, nil, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List suspended access", Long: `List the members and roles that are suspended, oldest first.`,
 		Example: `  bursar members suspended list`,
 	}, list[api.SuspendedAccess]{
 		noun: "suspended members and roles",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.SuspendedAccess, error], error) {
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.Members.Suspended(ctx, w.ID, client.ListParams{Limit: limit}), nil
+		rows: func(c *call, limit int) (iter.Seq2[api.SuspendedAccess, error], error) {
+			return c.Members.Suspended(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"id", "who", "kind", "roles", "key", "since"}, Detail: []string{"key"}, Empty: "Nothing is suspended."}
-		},
-		cells: func(_ term.Format, a api.SuspendedAccess) []string {
+		table: &term.Table{Columns: []string{"id", "who", "kind", "roles", "key", "since"},
+			Detail: []string{"key"}, Empty: "Nothing is suspended."},
+		cells: func(_ *call, a api.SuspendedAccess) []string {
 			return []string{a.ID, person(a.Name, a.Email), a.Kind, strings.Join(a.Roles, ", "), a.KeyID, localTime(a.SuspendedAt)}
 		},
-	}))
+	})
 }
 
 func newSuspendedConfirm(r *remote) *cobra.Command {
@@ -53,7 +48,7 @@ func newSuspendedConfirm(r *remote) *cobra.Command {
 cannot decide about your own access, or if your own access came through a
 compromised key.`,
 		Example: `  bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
-	}, "Give %s the access back?", "Confirmed the access of %s.\n", (*client.MemberService).ConfirmSuspended)
+	}, "Give %s the access back?", "Confirmed the access of %s.", (*client.MemberService).ConfirmSuspended)
 }
 
 func newSuspendedRemove(r *remote) *cobra.Command {
@@ -61,40 +56,34 @@ func newSuspendedRemove(r *remote) *cobra.Command {
 		Use: "remove ID", Aliases: []string{"rm"}, Short: "Remove suspended access permanently",
 		Long:    `Remove suspended access permanently.`,
 		Example: `  bursar members suspended remove sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
-	}, "Remove the access of %s permanently?", "Removed the access of %s.\n", (*client.MemberService).RemoveSuspended)
+	}, "Remove the access of %s permanently?", "Removed the access of %s.", (*client.MemberService).RemoveSuspended)
 }
 
 // suspensionCommand completes a command that decides on suspended access.
 func suspensionCommand(r *remote, c *cobra.Command, question, done string,
 	decide func(s *client.MemberService, ctx context.Context, workspaceID, id string) (*client.SuspendedAccess, error)) *cobra.Command {
-	var f term.Format
-	var yes bool
-	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), cobra.NoFileCompletions
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, w, err := r.connectWorkspace(c.Context())
-		if err != nil {
-			return err
-		}
-		who := args[0]
-		for one, err := range s.Members.Suspended(c.Context(), w.ID, client.ListParams{}) {
+	var in struct {
+		ID string
+		confirmation
+	}
+	return newCommand(r, inWorkspace, &in, c, func(c *call) error {
+		who := in.ID
+		for one, err := range c.Members.Suspended(c, c.workspace.ID, client.ListParams{}) {
 			if err != nil {
 				return fmt.Errorf("read the suspended access: %w", err)
 			}
-			if one.ID == args[0] {
-				who = term.Printable(person(one.Name, one.Email))
+			if one.ID == in.ID {
+				who = person(one.Name, one.Email)
 			}
 		}
-		if err := r.terminal.Confirm(c.Context(), fmt.Sprintf(question, who), yes); err != nil {
+		if err := c.confirm(in.confirmation, question, who); err != nil {
 			return err
 		}
-		decided, err := decide(s.Members, c.Context(), w.ID, args[0])
+		decided, err := decide(c.Members, c, c.workspace.ID, in.ID)
 		if err != nil {
 			return fmt.Errorf("decide about the suspended access: %w", err)
 		}
-		fmt.Fprintf(r.terminal.Err, done, who)
-		return f.Write(r.terminal, decided, nothing)
-	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+		c.say(done, who)
+		return c.done(decided)
+	})
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -32,9 +31,11 @@ four digits; --show-numbers, --json and --jq show them in full.`,
 }
 
 func newMethodList(r *remote) *cobra.Command {
-	var out term.Format
-	var numbers bool
-	c := &cobra.Command{
+	var in struct {
+		Entry   api.Entry
+		Numbers bool `flag:"show-numbers" usage:"show account numbers in full"`
+	}
+	return newTable(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "list ENTRY", Aliases: []string{"ls"},
 		Short: "List the receiving methods of an entry",
 		Long: `List all receiving methods of an entry: also those that wait for a second
@@ -43,60 +44,25 @@ status is active are paid.`,
 		Example: `  bursar receiving-methods list "Ada Lovelace"
   bursar receiving-methods list "Ada Lovelace" --show-numbers
   bursar receiving-methods list "Ada Lovelace" --jq '.[] | select(.is_default).account_id'`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
+	}, func(c *call) error {
+		if in.Entry.ReceivingMethods == nil {
+			return errMethodsHidden
+		}
+		methods, err := c.ReceivingMethods.List(c, in.Entry.ID)
+		if err != nil {
+			return fmt.Errorf("list the receiving methods: %w", err)
+		}
+		rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "status", "id"},
+			Empty: term.Printable(in.Entry.Label) + " has no receiving methods yet. Add one with 'bursar receiving-methods add'."}
+		for _, m := range methods {
+			mark := ""
+			if m.IsDefault {
+				mark = "yes"
 			}
-			e, err := r.findEntry(c.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			if e.ReceivingMethods == nil {
-				return errMethodsHidden
-			}
-			methods, err := s.ReceivingMethods.List(c.Context(), e.ID)
-			if err != nil {
-				return fmt.Errorf("list the receiving methods: %w", err)
-			}
-			rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "status", "id"}, Empty: term.Printable(e.Label) + " has no receiving methods yet. Add one with 'bursar receiving-methods add'."}
-			for _, m := range methods {
-				mark := ""
-				if m.IsDefault {
-					mark = "yes"
-				}
-				rows.Add(m.Provider, m.AccountName, r.accountText(m, numbers), mark, statusText(m), m.ID)
-			}
-			return out.WriteTable(r.terminal, methods, rows)
-		},
-	}
-	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
-	out.Bind(c, true)
-	return r.inWorkspace(c)
-}
-
-// accountFlags contains the flags that describe a receiving method.
-type accountFlags struct {
-	provider, name, id string
-	institution        string
-	isDefault          bool
-}
-
-func (a *accountFlags) bind(c *cobra.Command) {
-	c.Flags().StringVar(&a.provider, "provider", "", "bank or service that holds the account")
-	c.Flags().StringVar(&a.name, "account-name", "", "name of the account holder")
-	c.Flags().StringVar(&a.id, "account-id", "", "account number, or - to read it from standard input")
-	c.Flags().StringVar(&a.institution, "institution", "", "code of the bank or wallet, by which a rail pays, such as GXCHPHM2XXX")
-	c.Flags().BoolVar(&a.isDefault, "default", false, "make this the default method")
-	for _, flag := range []string{"provider", "account-name", "account-id", "institution"} {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
-	}
-}
-
-func (a *accountFlags) read(ctx context.Context, t Terminal) (err error) {
-	a.id, err = readNumber(ctx, t, "account-id", a.id)
-	return err
+			rows.Add(m.Provider, m.AccountName, r.accountText(m, in.Numbers), mark, statusText(m), m.ID)
+		}
+		return c.writeTable(methods, rows)
+	})
 }
 
 // readNumber reads an account number from standard input if its flag is -. That keeps the
@@ -124,9 +90,15 @@ func readNumber(ctx context.Context, t Terminal, flag, value string) (number str
 }
 
 func newMethodAdd(r *remote) *cobra.Command {
-	var out term.Format
-	var account accountFlags
-	c := &cobra.Command{
+	var in struct {
+		Entry       api.Entry
+		Provider    string `flag:"provider" usage:"bank or service that holds the account" required:"true"`
+		Name        string `flag:"account-name" usage:"name of the account holder" required:"true"`
+		ID          string `flag:"account-id" usage:"account number, or - to read it from standard input" required:"true"`
+		Institution string `flag:"institution" usage:"code of the bank or wallet, by which a rail pays, such as GXCHPHM2XXX"`
+		IsDefault   bool   `flag:"default" usage:"make this the default method"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use:   "add ENTRY --provider PROVIDER --account-name NAME --account-id ID",
 		Short: "Add a receiving method to an entry",
 		Long: `Add a receiving method to an entry and print its id. The first one becomes the
@@ -137,42 +109,19 @@ With '--account-id -' the command reads the number from standard input, or
 asks for it, so that it stays out of your shell history.`,
 		Example: `  bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
   pass bank/ada | bursar receiving-methods add "Ada Lovelace" --provider wallet --account-name Ada --account-id - --default`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := require(c, "provider", "account-name", "account-id"); err != nil {
-				return err
-			}
-			if err := account.read(c.Context(), r.terminal); err != nil {
-				return err
-			}
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			e, err := r.findEntry(c.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			params := client.ReceivingMethodParams{Provider: account.provider, AccountName: account.name, AccountID: account.id, IsDefault: account.isDefault}
-			if account.institution != "" {
-				params.InstitutionCode = &account.institution
-			}
-			m, err := s.ReceivingMethods.Add(c.Context(), e.ID, params)
-			if err != nil {
-				return fmt.Errorf("add the receiving method: %w", err)
-			}
-			if err := r.say("Added a receiving method to %s: %s, %s.", e.Label, m.Provider, r.methodText(*m, false)); err != nil {
-				return err
-			}
-			return out.Write(r.terminal, m, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, m.ID)
-				return err
-			})
-		},
-	}
-	account.bind(c)
-	out.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		number, err := readNumber(c, c.terminal, "account-id", in.ID)
+		if err != nil {
+			return err
+		}
+		m, err := c.ReceivingMethods.Add(c, in.Entry.ID, client.ReceivingMethodParams{Provider: in.Provider, AccountName: in.Name,
+			AccountID: number, IsDefault: in.IsDefault, InstitutionCode: notEmpty(in.Institution)})
+		if err != nil {
+			return fmt.Errorf("add the receiving method: %w", err)
+		}
+		c.say("Added a receiving method to %s: %s, %s.", in.Entry.Label, m.Provider, r.methodText(*m, false))
+		return c.writeLine(m, m.ID)
+	})
 }
 
 // mask masks all but the last digits of an account number, like the console.

@@ -61,7 +61,8 @@ status of 400 or more are printed, too, and the exit code is 1.`,
 	c.MarkFlagsMutuallyExclusive("input", "field")
 	c.MarkFlagsMutuallyExclusive("input", "raw-field")
 	c.MarkFlagsMutuallyExclusive("include", "paginate")
-	return r.inWorkspace(c)
+	r.bindWorkspace(c)
+	return c
 }
 
 func (call *rawCall) run(ctx context.Context) error {
@@ -121,7 +122,7 @@ func (call *rawCall) fill(ctx context.Context, s *session) error {
 	if !marked(call.path) && !slices.ContainsFunc(call.fields, marked) {
 		return nil
 	}
-	w, err := call.r.currentWorkspace(ctx, s)
+	w, err := call.r.call(ctx, s).here()
 	if err != nil {
 		return err
 	}

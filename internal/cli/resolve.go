@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"bursar/api"
-	"bursar/client"
 	"bursar/internal/cli/term"
 )
 
@@ -64,52 +62,4 @@ func matching[T any](all []candidate[T], ref string) (found []candidate[T]) {
 		}
 	}
 	return found
-}
-
-func (s *session) workspaces(ctx context.Context) ([]api.Workspace, error) {
-	page, err := s.Workspaces.List(ctx, client.ListParams{})
-	if err != nil {
-		return nil, fmt.Errorf("list the workspaces: %w", err)
-	}
-	return page.Items, nil
-}
-
-func workspaceCandidates(all []api.Workspace) []candidate[api.Workspace] {
-	list := make([]candidate[api.Workspace], len(all))
-	for i, w := range all {
-		list[i] = candidate[api.Workspace]{w, w.ID, []string{w.Slug, w.Name}, w.Name + "  " + w.Slug + "  " + w.ID}
-	}
-	return list
-}
-
-func (s *session) findWorkspace(ctx context.Context, ref string) (api.Workspace, error) {
-	all, err := s.workspaces(ctx)
-	if err != nil {
-		return api.Workspace{}, err
-	}
-	return pick(ctx, s.terminal, "workspace", ref, workspaceCandidates(all))
-}
-
-func (s *session) pickWorkspace(ctx context.Context, question string, all []api.Workspace) (api.Workspace, error) {
-	if !s.terminal.Interactive() {
-		return api.Workspace{}, term.Usagef("you are in several workspaces: choose one with --workspace or BURSAR_WORKSPACE")
-	}
-	options := make([]string, len(all))
-	for i, c := range workspaceCandidates(all) {
-		options[i] = c.text
-	}
-	i, err := s.terminal.Choose(ctx, question, options)
-	if err != nil {
-		return api.Workspace{}, err
-	}
-	return all[i], nil
-}
-
-func (s *session) workspaceNames(ctx context.Context) ([]string, error) {
-	all, err := s.workspaces(ctx)
-	var names []string
-	for _, w := range all {
-		names = append(names, w.Slug+"\t"+w.Name)
-	}
-	return names, err
 }

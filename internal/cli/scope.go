@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -71,13 +70,13 @@ func (s *scopeFlags) scope() audit.Scope {
 }
 
 // request returns the scope for a request. Workspaces may be names.
-func (s *scopeFlags) request(ctx context.Context, in *session) (api.ScopeRequest, error) {
+func (s *scopeFlags) request(c *call) (api.ScopeRequest, error) {
 	out := api.ScopeRequest{Permissions: s.permissions, Administer: s.administer}
 	if s.mode != audit.BothModes {
 		out.Mode = &s.mode
 	}
 	for _, ref := range s.workspaces {
-		w, err := in.findWorkspace(ctx, ref)
+		w, err := workspaces().find(c, ref)
 		if err != nil {
 			return out, err
 		}

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -149,7 +147,7 @@ func newStatus(r *remote) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("ask %s who is signed in: %w", s.url, err)
 			}
-			id, workspace := s.describeWorkspace(c.Context())
+			id, workspace := r.call(c.Context(), s).describeWorkspace()
 			report := statusReport{Context: s.name, Server: s.url, User: me.Name, Email: me.Email, Workspace: id, ExpiresAt: s.expiresAt}
 			return f.Write(r.terminal, report, func(w io.Writer) error {
 				return term.WritePairs(r.terminal, w, "Server", s.url, "User", called(me.User)+" <"+me.Email+">", "Workspace", workspace, "Session", s.lasts())
@@ -162,15 +160,15 @@ func newStatus(r *remote) *cobra.Command {
 
 // describeWorkspace returns the id of the workspace that commands use, and a text for the user. If none is chosen, commands use the only
 // workspace.
-func (s *session) describeWorkspace(ctx context.Context) (id, text string) {
-	all, err := s.workspaces(ctx)
+func (c *call) describeWorkspace() (id, text string) {
+	all, err := workspaces().all(c)
 	switch {
 	case err != nil:
 		return "", "unknown: " + explain(err)
-	case s.workspace != "":
-		found, err := pick(ctx, s.terminal, "workspace", s.workspace, workspaceCandidates(all))
+	case c.session.workspace != "":
+		found, err := workspaces().pick(c, c.session.workspace, all)
 		if err != nil {
-			return "", s.workspace + " (not found)"
+			return "", c.session.workspace + " (not found)"
 		}
 		return found.ID, found.Name + " (" + found.Slug + ")"
 	case len(all) == 1:
