@@ -39,8 +39,8 @@ Amounts are typed as people write them: 1500, 1,500.00 or "PHP 1,500.00".`,
 func accounts() *resource[api.Account] {
 	return &resource[api.Account]{
 		noun: "account",
-		list: func(c *call, workspaceID string) iter.Seq2[api.Account, error] {
-			return c.Accounts.All(c, workspaceID, client.ListParams{})
+		list: func(c *call, at string, p client.ListParams) iter.Seq2[api.Account, error] {
+			return c.Accounts.All(c, at, p)
 		},
 		item: func(a api.Account) item {
 			return item{a.ID, []string{a.Name}, a.Name + "  " + marked(a.Mode, a.Status) + "  " + a.ID,
@@ -82,30 +82,21 @@ func marked(mode, status string) string {
 }
 
 func newAccountList(r *remote) *cobra.Command {
-	return newList(r, inWorkspace, nil, &cobra.Command{
+	return accounts().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the accounts with their balances",
 		Example: `  bursar accounts list
   bursar accounts list --jq '.[] | {name, available_balance}'`,
-	}, list[api.Account]{
-		noun: "accounts",
-		rows: func(c *call, limit int) (iter.Seq2[api.Account, error], error) {
-			return c.Accounts.All(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
-		},
-		table: &term.Table{Columns: []string{"name", "available", "reserved", "pending", "currency", "mode", "status", "id"},
-			Detail: []string{"pending"},
-			Empty:  "There are no accounts. Open one with 'bursar accounts create NAME'."},
-		cells: func(c *call, a api.Account) []string {
-			return []string{a.Name, amountText(c.format, a.AvailableBalance, a.Currency),
-				amountText(c.format, a.ReservedBalance, a.Currency), amountText(c.format, a.PendingBalance, a.Currency), a.Currency,
-				a.Mode, a.Status, a.ID}
-		},
+	}, &term.Table{Columns: []string{"name", "available", "reserved", "pending", "currency", "mode", "status", "id"},
+		Detail: []string{"pending"},
+		Empty:  "There are no accounts. Open one with 'bursar accounts create NAME'."}, func(c *call, a api.Account) []string {
+		return []string{a.Name, amountText(c.format, a.AvailableBalance, a.Currency),
+			amountText(c.format, a.ReservedBalance, a.Currency), amountText(c.format, a.PendingBalance, a.Currency), a.Currency,
+			a.Mode, a.Status, a.ID}
 	})
 }
 
 func newAccountShow(r *remote) *cobra.Command {
-	var in struct {
-		Account api.Account
-	}
+	var in struct{ Account api.Account }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "show ACCOUNT", Aliases: []string{"get"}, Short: "Show an account with its balances",
 		Example: `  bursar accounts show Payroll
@@ -304,9 +295,7 @@ currency and mode.`,
 }
 
 func newAccountDeposits(r *remote) *cobra.Command {
-	var in struct {
-		Account *api.Account
-	}
+	var in struct{ Account *api.Account }
 	return newList(r, inWorkspace, &in, &cobra.Command{
 		Use: "deposits [ACCOUNT]", Short: "List what came in",
 		Long: `List what came into the accounts of the workspace, or into one of them, newest

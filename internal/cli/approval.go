@@ -62,9 +62,7 @@ func newApprovalsList(r *remote) *cobra.Command {
 }
 
 func newApprovalsShow(r *remote) *cobra.Command {
-	var in struct {
-		Approval string
-	}
+	var in struct{ Approval string }
 	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "show APPROVAL", Aliases: []string{"get"}, Short: "Show old beside new, who asked, and what else changed",
 		Long: `Show all that one needs to decide: the present values beside the new ones, who
@@ -251,9 +249,7 @@ func policyPairs(p *api.ReceivingPolicy) []string {
 }
 
 func newApprovalsExtend(r *remote) *cobra.Command {
-	var in struct {
-		WorkspaceID string
-	}
+	var in struct{ WorkspaceID string }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "extend [WORKSPACE-ID]", Short: "Extend by 72 hours how long changes need a second person",
 		Long: `Extend by 72 hours how long changes need a second person after the last one

@@ -142,9 +142,7 @@ approvals of one kind are decided in one request.`,
 }
 
 func newApprovalsWithdraw(r *remote) *cobra.Command {
-	var in struct {
-		Approval string
-	}
+	var in struct{ Approval string }
 	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "withdraw APPROVAL", Short: "Take a request back",
 		Long:    `Take a request back, of your own or of a colleague who may ask for the same.`,

@@ -122,9 +122,7 @@ func bulk(c *call, action string, in *bulkInputs) error {
 }
 
 func newBulkUndo(r *remote) *cobra.Command {
-	var in struct {
-		Bulk string
-	}
+	var in struct{ Bulk string }
 	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use:   "undo BULK",
 		Short: "Undo a bulk change",

@@ -13,9 +13,7 @@ import (
 )
 
 func newEntryDuplicates(r *remote) *cobra.Command {
-	var in struct {
-		Entry api.Entry
-	}
+	var in struct{ Entry api.Entry }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use:   "duplicates ENTRY",
 		Short: "List the entries that may be doubles of one",
@@ -131,9 +129,7 @@ func (r *remote) writeMerge(w io.Writer, m *api.Merge) error {
 }
 
 func newEntryUnmerge(r *remote) *cobra.Command {
-	var in struct {
-		Merge string
-	}
+	var in struct{ Merge string }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use:   "unmerge MERGE",
 		Short: "Undo a merge of entries",

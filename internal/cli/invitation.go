@@ -28,31 +28,22 @@ accept each invitation by its own link in a browser.`,
 }
 
 func newInvitationsList(r *remote) *cobra.Command {
-	return newList(r, anywhere, nil, &cobra.Command{
+	return invitations().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the invitations that you have not answered",
 		Example: `  bursar invitations list
   bursar invitations list --jq '.[].workspace_name'`,
-	}, list[api.Invitation]{
-		noun: "invitations",
-		rows: func(c *call, limit int) (iter.Seq2[api.Invitation, error], error) {
-			return c.Invitations.All(c, client.ListParams{Limit: limit}), nil
-		},
-		table: &term.Table{Columns: []string{"workspace", "organization", "roles", "invited by", "expires", "id"},
-			Empty: "You have no invitations."},
-		cells: func(c *call, i api.Invitation) []string {
-			var roles []string
-			for _, role := range i.Roles {
-				roles = append(roles, role.Key)
-			}
-			return []string{i.WorkspaceName, i.OrganizationName, strings.Join(roles, ", "), i.InvitedBy, c.time(i.ExpiresAt), i.ID}
-		},
+	}, &term.Table{Columns: []string{"workspace", "organization", "roles", "invited by", "expires", "id"},
+		Empty: "You have no invitations."}, func(c *call, i api.Invitation) []string {
+		var roles []string
+		for _, role := range i.Roles {
+			roles = append(roles, role.Key)
+		}
+		return []string{i.WorkspaceName, i.OrganizationName, strings.Join(roles, ", "), i.InvitedBy, c.time(i.ExpiresAt), i.ID}
 	})
 }
 
 func newInvitationsAccept(r *remote) *cobra.Command {
-	var in struct {
-		Invitation api.Invitation
-	}
+	var in struct{ Invitation api.Invitation }
 	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "accept INVITATION", Short: "Join a workspace",
 		Long: `Accept an invitation, by its id or by the name of the workspace. You join the
@@ -70,9 +61,7 @@ workspace with the roles of the invitation.`,
 }
 
 func newInvitationsDecline(r *remote) *cobra.Command {
-	var in struct {
-		Invitation api.Invitation
-	}
+	var in struct{ Invitation api.Invitation }
 	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "decline INVITATION", Short: "Decline an invitation",
 		Long: `Decline an invitation, by its id or by the name of the workspace. The
@@ -92,8 +81,8 @@ workspace learns that the address declined, and nothing else about you.`,
 func invitations() *resource[api.Invitation] {
 	return &resource[api.Invitation]{
 		noun: "invitation", anywhere: true,
-		list: func(c *call, _ string) iter.Seq2[api.Invitation, error] {
-			return c.Invitations.All(c, client.ListParams{})
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.Invitation, error] {
+			return c.Invitations.All(c, p)
 		},
 		item: func(i api.Invitation) item {
 			return item{i.ID, []string{i.WorkspaceName}, i.WorkspaceName + "  " + i.OrganizationName + "  " + i.ID,

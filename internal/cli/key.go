@@ -35,7 +35,7 @@ them.`,
 func keys() *resource[api.APIKey] {
 	return &resource[api.APIKey]{
 		noun: "key", anywhere: true,
-		list: func(c *call, _ string) iter.Seq2[api.APIKey, error] { return c.Keys.All(c, client.ListParams{}) },
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.APIKey, error] { return c.Keys.All(c, p) },
 		item: func(k api.APIKey) item {
 			return item{k.ID, []string{k.Name}, k.Name + "  " + k.ID + "  created " + localTime(k.CreatedAt), described(k.ID, k.Name)}
 		},
@@ -43,24 +43,18 @@ func keys() *resource[api.APIKey] {
 }
 
 func newOwnKeysList(r *remote) *cobra.Command {
-	return newList(r, anywhere, nil, &cobra.Command{
+	return keys().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your keys",
 		Long: `List your keys without their secrets. The note points out keys that have
 expired or that were not used for 45 days: revoke the ones you no longer need.
 --json has the permissions and workspaces that a key is limited to.`,
 		Example: `  bursar keys list
   bursar keys list --jq '.[] | select(.expires_at == null).name'`,
-	}, list[api.APIKey]{
-		noun: "keys",
-		rows: func(c *call, limit int) (iter.Seq2[api.APIKey, error], error) {
-			return c.Keys.All(c, client.ListParams{Limit: limit}), nil
-		},
-		table: &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note", "scope"},
-			Detail: []string{"created", "networks"}, Empty: "You have no API keys. Create one with 'bursar keys create --name NAME'."},
-		cells: func(c *call, k api.APIKey) []string {
-			return []string{k.Name, k.ID, c.timeOrNever(k.CreatedAt), c.timeOrNever(k.LastUsedAt), c.timeOrNever(k.ExpiresAt),
-				networks(k.AllowedCIDRs), keyNote(k, time.Now()), scopeText(k.Scope)}
-		},
+	}, &term.Table{Columns: []string{"name", "id", "created", "last used", "expires", "networks", "note", "scope"},
+		Detail: []string{"created", "networks"},
+		Empty:  "You have no API keys. Create one with 'bursar keys create --name NAME'."}, func(c *call, k api.APIKey) []string {
+		return []string{k.Name, k.ID, c.timeOrNever(k.CreatedAt), c.timeOrNever(k.LastUsedAt), c.timeOrNever(k.ExpiresAt),
+			networks(k.AllowedCIDRs), keyNote(k, time.Now()), scopeText(k.Scope)}
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bursar/client"
 	"bursar/internal/cli/term"
 )
 
@@ -21,6 +22,18 @@ type list[T any] struct {
 // newList completes a command that lists something on the server. Its inputs are those of newCommand.
 func newList[T any](r *remote, at place, in any, c *cobra.Command, l list[T]) *cobra.Command {
 	return l.complete(r.terminal, c, bindInputs(r, at, in, c))
+}
+
+// newList completes a command that lists the items of the resource.
+func (n *resource[T]) newList(r *remote, c *cobra.Command, table *term.Table, cells func(c *call, item T) []string) *cobra.Command {
+	at := inWorkspace
+	if n.anywhere {
+		at = anywhere
+	}
+	return newList(r, at, nil, c, list[T]{noun: n.noun + "s", table: table, cells: cells,
+		rows: func(c *call, limit int) (iter.Seq2[T, error], error) {
+			return n.list(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
+		}})
 }
 
 // newLocalList completes a command that lists something without a server.

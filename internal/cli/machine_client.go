@@ -28,28 +28,21 @@ create'.`,
 }
 
 func newMachineClientsList(r *remote) *cobra.Command {
-	return newList(r, inWorkspace, nil, &cobra.Command{
+	return machineClients().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the machine clients",
 		Long: `List the machine clients of the workspace without their secrets, and who was
 shown the present secret: whoever created the client or rotated it last.
 --json has the permissions and workspaces that a client is limited to.`,
 		Example: `  bursar clients list
   bursar clients list --jq '.[] | {name, permissions}'`,
-	}, list[api.MachineClient]{
-		noun: "machine clients",
-		rows: func(c *call, limit int) (iter.Seq2[api.MachineClient, error], error) {
-			return c.MachineClients.All(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
-		},
-		table: &term.Table{Columns: []string{"name", "roles", "created", "last used", "secret known to", "id", "mode"},
-			Detail: []string{"created", "mode"}, Empty: "This workspace has no machine clients."},
-		cells: func(c *call, m api.MachineClient) []string {
-			known := ""
-			if m.SecretSeenBy != nil {
-				known = person(m.SecretSeenBy.Name, m.SecretSeenBy.Email)
-			}
-			return []string{m.Name, strings.Join(m.Roles, ", "), c.timeOrNever(m.CreatedAt), c.timeOrNever(m.LastUsedAt), known,
-				m.ID, m.Mode}
-		},
+	}, &term.Table{Columns: []string{"name", "roles", "created", "last used", "secret known to", "id", "mode"},
+		Detail: []string{"created", "mode"}, Empty: "This workspace has no machine clients."}, func(c *call, m api.MachineClient) []string {
+		known := ""
+		if m.SecretSeenBy != nil {
+			known = person(m.SecretSeenBy.Name, m.SecretSeenBy.Email)
+		}
+		return []string{m.Name, strings.Join(m.Roles, ", "), c.timeOrNever(m.CreatedAt), c.timeOrNever(m.LastUsedAt), known,
+			m.ID, m.Mode}
 	})
 }
 
@@ -95,8 +88,8 @@ func rotateClient(c *call, m api.MachineClient) (*api.NewMachineClient, error) {
 func machineClients() *resource[api.MachineClient] {
 	return &resource[api.MachineClient]{
 		noun: "machine client",
-		list: func(c *call, workspaceID string) iter.Seq2[api.MachineClient, error] {
-			return c.MachineClients.All(c, workspaceID, client.ListParams{})
+		list: func(c *call, at string, p client.ListParams) iter.Seq2[api.MachineClient, error] {
+			return c.MachineClients.All(c, at, p)
 		},
 		item: func(m api.MachineClient) item {
 			return item{m.ID, []string{m.Name}, m.Name + "  " + m.ID, described(m.ID, m.Name)}

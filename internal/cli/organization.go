@@ -32,8 +32,8 @@ its owners.`,
 func organizations() *resource[api.Organization] {
 	n := &resource[api.Organization]{
 		noun: "organization", anywhere: true,
-		list: func(c *call, _ string) iter.Seq2[api.Organization, error] {
-			return c.Organizations.All(c, client.ListParams{})
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.Organization, error] {
+			return c.Organizations.All(c, p)
 		},
 		item: func(o api.Organization) item {
 			return item{o.ID, []string{o.Slug, o.Name}, o.Name + "  " + o.Slug + "  " + o.ID, described(o.Slug, o.Name)}
@@ -65,25 +65,19 @@ func (*organizationName) completion(r *remote) cobra.CompletionFunc {
 }
 
 func newOrganizationsList(r *remote) *cobra.Command {
-	return newList(r, anywhere, nil, &cobra.Command{
+	return organizations().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your organizations",
 		Example: `  bursar orgs list
   bursar orgs list --jq '.[].slug'`,
-	}, list[api.Organization]{
-		noun: "organizations",
-		rows: func(c *call, limit int) (iter.Seq2[api.Organization, error], error) {
-			return c.Organizations.All(c, client.ListParams{Limit: limit}), nil
-		},
-		table: &term.Table{Columns: []string{"name", "slug", "id"},
-			Empty: "You have no organization yet. Create one with 'bursar orgs create NAME'."},
-		cells: func(_ *call, o api.Organization) []string { return []string{o.Name, o.Slug, o.ID} },
+	}, &term.Table{Columns: []string{"name", "slug", "id"},
+		Empty: "You have no organization yet. Create one with 'bursar orgs create NAME'."}, func(_ *call,
+		o api.Organization) []string {
+		return []string{o.Name, o.Slug, o.ID}
 	})
 }
 
 func newOrganizationsGet(r *remote) *cobra.Command {
-	var in struct {
-		Organization api.Organization
-	}
+	var in struct{ Organization api.Organization }
 	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "get [ORG]", Short: "Show an organization",
 		Long: `Show an organization, by id, slug or name. Without one, show your only

@@ -291,9 +291,7 @@ func failureText(f *api.PayoutFailure) string {
 }
 
 func newPayoutReceipt(r *remote) *cobra.Command {
-	var in struct {
-		Payout api.Payout
-	}
+	var in struct{ Payout api.Payout }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "receipt PAYOUT", Short: "Print the receipt of a completed payout",
 		Example: `  bursar payouts receipt wages-2026-11-ada

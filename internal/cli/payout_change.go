@@ -89,9 +89,7 @@ for it is available again. What a rail has cannot be cancelled.`,
 }
 
 func newPayoutRetry(r *remote) *cobra.Command {
-	var in struct {
-		Payout api.Payout
-	}
+	var in struct{ Payout api.Payout }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "retry PAYOUT", Short: "Send a failed payout again",
 		Long: `Send a failed payout again, as it is: its money is reserved, and it is sent
@@ -134,9 +132,7 @@ workspace has one who could.`,
 }
 
 func newPayoutPublish(r *remote) *cobra.Command {
-	var in struct {
-		Payout api.Payout
-	}
+	var in struct{ Payout api.Payout }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "publish PAYOUT", Short: "Have a draft paid",
 		Long:    `Check a draft, and have it paid as soon as it may be.`,
@@ -148,9 +144,7 @@ func newPayoutPublish(r *remote) *cobra.Command {
 }
 
 func newPayoutConfirm(r *remote) *cobra.Command {
-	var in struct {
-		Payout api.Payout
-	}
+	var in struct{ Payout api.Payout }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "confirm PAYOUT", Short: "Release a payout that a stricter limit or rule holds",
 		Long: `Release a payout that is held because a limit or a rule became stricter after
@@ -177,9 +171,7 @@ func (c *call) payoutChanged(p *api.Payout, err error, verb string) error {
 }
 
 func newPayoutWatch(r *remote) *cobra.Command {
-	var in struct {
-		Payout api.Payout
-	}
+	var in struct{ Payout api.Payout }
 	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "watch PAYOUT", Short: "Follow a payout until it has ended",
 		Long: `Tell of every change of a payout until it has ended. The exit code is 0 if it
@@ -230,4 +222,68 @@ func followPayout(c *call, p *api.Payout) (*api.Payout, error) {
 			return nil, fmt.Errorf("read the payout: %w", err)
 		}
 	}
+}
+
+func newPayoutStop(r *remote) *cobra.Command {
+	var in struct {
+		Reason string  `flag:"reason" usage:"why you stop them (required)" required:"true"`
+		Mode   *string `flag:"mode" usage:"live or sandbox; default both" words:"live,sandbox"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
+		Use: "stop --reason WHY", Short: "Stop sending the payouts of a workspace",
+		Long: `Stop sending the payouts of the workspace: live and sandbox payouts, or only
+those of --mode. Nothing more is handed to a rail until 'bursar payouts
+resume'. Payouts can still be created and approved. Payouts that a rail
+already has are not affected.
+
+Anyone who may create or approve payouts can stop them, without a second
+person.`,
+		Example: `  bursar payouts stop --reason "wrong amounts in the payroll file"
+  bursar payouts stop --reason "the bank called" --mode live`,
+	}, func(c *call) error {
+		got, err := c.Payouts.Stop(c, c.workspace.ID, client.PayoutStopParams{Reason: in.Reason, Mode: in.Mode})
+		if err != nil {
+			return fmt.Errorf("stop sending: %w", err)
+		}
+		return writeSending(c, got)
+	})
+}
+
+func newPayoutResume(r *remote) *cobra.Command {
+	var in struct {
+		Mode *string `flag:"mode" usage:"live or sandbox; default both" words:"live,sandbox"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
+		Use: "resume", Short: "Resume sending the payouts of a workspace",
+		Long: `Resume sending the payouts of the workspace: live and sandbox payouts, or only
+those of --mode. Payouts that were due meanwhile are sent in the next window
+of their rail.
+
+Live payouts resume once a second person approves, if the workspace has one:
+'bursar approvals list' shows the request. Another stop voids it.`,
+		Example: `  bursar payouts resume
+  bursar payouts resume --mode sandbox`,
+	}, func(c *call) error {
+		got, err := c.Payouts.Resume(c, c.workspace.ID, client.PayoutResumeParams{Mode: in.Mode})
+		var refused *client.Error
+		if in.Mode == nil && errors.As(err, &refused) && refused.Code == api.CodeSecondPersonRequired {
+			err = withHint(err, "Live payouts stay stopped until then: 'bursar approvals list' shows the request. Sandbox payouts are sent.")
+		}
+		if err != nil {
+			return fmt.Errorf("resume sending: %w", err)
+		}
+		return writeSending(c, got)
+	})
+}
+
+func writeSending(c *call, s *api.PayoutSending) error {
+	return c.writePairs(s, "Live", stopText(s.Live), "Sandbox", stopText(s.Sandbox))
+}
+
+// stopText describes whether payouts of a mode are sent.
+func stopText(s api.PayoutStop) string {
+	if !s.Stopped {
+		return "sending"
+	}
+	return "stopped since " + localTime(s.StoppedAt) + " by " + s.StoppedBy.Name + ": " + s.Reason
 }

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"bursar/api"
+	"bursar/client"
 	"bursar/internal/cli/term"
 )
 
@@ -41,7 +45,7 @@ type noun interface {
 type resource[T any] struct {
 	noun     string
 	anywhere bool // the items belong to no workspace; else list gets its id
-	list     func(c *call, workspaceID string) iter.Seq2[T, error]
+	list     func(c *call, workspaceID string, p client.ListParams) iter.Seq2[T, error]
 	item     func(T) item
 	// direct finds an item without the list, or reports that the list is needed. It may be nil.
 	direct func(c *call, ref string) (one T, found bool, err error)
@@ -71,7 +75,7 @@ func (n *resource[T]) all(c *call) ([]T, error) {
 		}
 		workspaceID = w.ID
 	}
-	all, err := collect(n.list(c, workspaceID))
+	all, err := collect(n.list(c, workspaceID, client.ListParams{}))
 	if err != nil {
 		return nil, fmt.Errorf("list the %ss: %w", n.noun, err)
 	}
@@ -168,3 +172,92 @@ func (n *resource[T]) completion(r *remote) cobra.CompletionFunc {
 		return words, err
 	})
 }
+
+// candidate is something that a name on the command line can refer to.
+type candidate[T any] struct {
+	value T
+	id    string
+	names []string // its slug, name or email address
+	text  string   // a line that distinguishes it from the others
+}
+
+// pick finds the candidate with the given id, shortened id, slug or name. If several match, it asks the person. A script gets an error that
+// lists them.
+func pick[T any](ctx context.Context, t Terminal, kind, ref string, all []candidate[T]) (T, error) {
+	for _, c := range all {
+		if c.id == ref {
+			return c.value, nil
+		}
+	}
+	found := matching(all, ref)
+	var none T
+	switch len(found) {
+	case 0:
+		return none, fmt.Errorf("no %s %q found", kind, ref)
+	case 1:
+		return found[0].value, nil
+	}
+	options := make([]string, len(found))
+	for i, c := range found {
+		options[i] = term.Printable(c.text)
+	}
+	if !t.Interactive() {
+		return none, fmt.Errorf("%q is ambiguous: use the id of one of these\n  %s", ref, strings.Join(options, "\n  "))
+	}
+	i, err := t.Choose(ctx, fmt.Sprintf("%q is ambiguous. Which %s?", ref, kind), options)
+	if err != nil {
+		return none, err
+	}
+	return found[i].value, nil
+}
+
+// matching returns the candidates with a name. An exact match is better than one that differs in case.
+func matching[T any](all []candidate[T], ref string) (found []candidate[T]) {
+	exact := func(a, b string) bool { return a == b }
+	for _, same := range []func(a, b string) bool{exact, strings.EqualFold} {
+		for _, c := range all {
+			fits := func(name string) bool { return name != "" && same(name, ref) }
+			if slices.ContainsFunc(c.names, fits) || term.ShortIDMatches(ref, c.id) {
+				found = append(found, c)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found
+}
+
+// completionTime is the maximum time to wait for the server after Tab.
+const completionTime = 2 * time.Second
+
+// completeWith completes words from the server. A word may have a description after a tab. Without a server it returns no words.
+func (r *remote) completeWith(words func(c *call, args []string, begun string) ([]string, error)) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		s, err := r.connect()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		s.terminal.In = nil // completion must not ask questions
+		ctx, cancel := context.WithTimeout(c.Context(), completionTime)
+		defer cancel()
+		found, err := words(r.call(ctx, s), args, begun)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// byPosition completes each argument with the function at its position.
+func byPosition(words ...cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) >= len(words) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return words[len(args)](c, args, begun)
+	}
+}
+
+// described returns a completion with its description.
+func described(word, meaning string) string { return word + "\t" + term.Printable(meaning) }

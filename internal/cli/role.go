@@ -35,9 +35,7 @@ a role or a member that has one.`,
 func roles() *resource[api.Role] {
 	return &resource[api.Role]{
 		noun: "role",
-		list: func(c *call, workspaceID string) iter.Seq2[api.Role, error] {
-			return c.Roles.All(c, workspaceID, client.ListParams{})
-		},
+		list: func(c *call, at string, p client.ListParams) iter.Seq2[api.Role, error] { return c.Roles.All(c, at, p) },
 		item: func(role api.Role) item {
 			return item{role.Key, []string{role.Name}, role.Key + "  " + role.Name, described(role.Key, role.Name)}
 		},
@@ -45,19 +43,13 @@ func roles() *resource[api.Role] {
 }
 
 func newRolesList(r *remote) *cobra.Command {
-	return newList(r, inWorkspace, nil, &cobra.Command{
+	return roles().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the roles of the workspace",
 		Example: `  bursar roles list
   bursar roles list --jq '.[] | select(.built_in | not).key'`,
-	}, list[api.Role]{
-		noun: "roles",
-		rows: func(c *call, limit int) (iter.Seq2[api.Role, error], error) {
-			return c.Roles.All(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
-		},
-		table: &term.Table{Columns: []string{"key", "name", "permissions", "built in"}, Empty: "There are no roles."},
-		cells: func(_ *call, role api.Role) []string {
-			return []string{role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn)}
-		},
+	}, &term.Table{Columns: []string{"key", "name", "permissions", "built in"},
+		Empty: "There are no roles."}, func(_ *call, role api.Role) []string {
+		return []string{role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn)}
 	})
 }
 
@@ -69,9 +61,7 @@ func yesNo(value bool) string {
 }
 
 func newRolesGet(r *remote) *cobra.Command {
-	var in struct {
-		Role api.Role
-	}
+	var in struct{ Role api.Role }
 	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "get ROLE", Short: "Show a role and its permissions",
 		Example: `  bursar roles get auditor

@@ -35,8 +35,8 @@ on. One that demands less, and the end of a rule, wait for another person.`,
 func rules() *resource[api.ApprovalRule] {
 	return &resource[api.ApprovalRule]{
 		noun: "rule",
-		list: func(c *call, workspaceID string) iter.Seq2[api.ApprovalRule, error] {
-			return c.ApprovalRules.All(c, workspaceID)
+		list: func(c *call, at string, _ client.ListParams) iter.Seq2[api.ApprovalRule, error] {
+			return c.ApprovalRules.All(c, at)
 		},
 		item: func(u api.ApprovalRule) item {
 			return item{id: u.ID, line: u.ID + "  " + ruleText(u), word: described(u.ID, ruleText(u))}
@@ -136,20 +136,13 @@ func guardCurrency(c *call, from *api.Account) (currency string, err error) {
 }
 
 func newRuleList(r *remote) *cobra.Command {
-	return newList(r, inWorkspace, nil, &cobra.Command{
+	return rules().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the rules for approvals of payouts",
 		Example: `  bursar rules list
   bursar rules list --json`,
-	}, list[api.ApprovalRule]{
-		noun: "rules",
-		rows: func(c *call, _ int) (iter.Seq2[api.ApprovalRule, error], error) {
-			return c.ApprovalRules.All(c, c.workspace.ID), nil
-		},
-		table: &term.Table{Columns: []string{"for", "approvals", "role", "status", "waits for", "id"},
-			Detail: []string{"waits for", "role"}, Empty: "There are no rules."},
-		cells: func(_ *call, u api.ApprovalRule) []string {
-			return []string{ruleText(u), fmt.Sprint(u.Approvals), u.Role, u.Status, u.ApprovalID, u.ID}
-		},
+	}, &term.Table{Columns: []string{"for", "approvals", "role", "status", "waits for", "id"},
+		Detail: []string{"waits for", "role"}, Empty: "There are no rules."}, func(_ *call, u api.ApprovalRule) []string {
+		return []string{ruleText(u), fmt.Sprint(u.Approvals), u.Role, u.Status, u.ApprovalID, u.ID}
 	})
 }
 
@@ -224,9 +217,7 @@ that demands less than what holds without it waits for another person.`,
 }
 
 func newRuleConfirm(r *remote) *cobra.Command {
-	var in struct {
-		Rule api.ApprovalRule
-	}
+	var in struct{ Rule api.ApprovalRule }
 	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "confirm RULE", Short: "Confirm a suspended rule",
 		Long: `Confirm a suspended rule by its id, so that it holds again. That waits for
@@ -247,9 +238,7 @@ another person, where there is one who could approve it.`,
 }
 
 func newRuleRemove(r *remote) *cobra.Command {
-	var in struct {
-		Rule api.ApprovalRule
-	}
+	var in struct{ Rule api.ApprovalRule }
 	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "remove RULE", Aliases: []string{"rm"}, Short: "Remove a rule",
 		Long: `Remove a rule by its id. Where payouts need fewer approvals without it, that
@@ -294,8 +283,8 @@ for another person.`,
 func limits() *resource[api.PayoutLimit] {
 	return &resource[api.PayoutLimit]{
 		noun: "limit",
-		list: func(c *call, workspaceID string) iter.Seq2[api.PayoutLimit, error] {
-			return c.PayoutLimits.All(c, workspaceID)
+		list: func(c *call, at string, _ client.ListParams) iter.Seq2[api.PayoutLimit, error] {
+			return c.PayoutLimits.All(c, at)
 		},
 		item: func(l api.PayoutLimit) item {
 			return item{id: l.ID, line: l.ID + "  " + limitText(l), word: described(l.ID, limitText(l))}
@@ -326,24 +315,17 @@ func limitAmountText(l api.PayoutLimit) string {
 }
 
 func newLimitList(r *remote) *cobra.Command {
-	return newList(r, inWorkspace, nil, &cobra.Command{
+	return limits().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the limits of payouts",
 		Example: `  bursar limits list
   bursar limits list --json`,
-	}, list[api.PayoutLimit]{
-		noun: "limits",
-		rows: func(c *call, _ int) (iter.Seq2[api.PayoutLimit, error], error) {
-			return c.PayoutLimits.All(c, c.workspace.ID), nil
-		},
-		table: &term.Table{Columns: []string{"limit", "amount", "count", "waits for", "id"},
-			Detail: []string{"waits for", "count"}, Empty: "There are no limits."},
-		cells: func(c *call, l api.PayoutLimit) []string {
-			count := ""
-			if l.Count > 0 {
-				count = fmt.Sprint(l.Count)
-			}
-			return []string{limitText(l), guardAmountText(c.format, l.AmountCents, l.Currency), count, l.ApprovalID, l.ID}
-		},
+	}, &term.Table{Columns: []string{"limit", "amount", "count", "waits for", "id"},
+		Detail: []string{"waits for", "count"}, Empty: "There are no limits."}, func(c *call, l api.PayoutLimit) []string {
+		count := ""
+		if l.Count > 0 {
+			count = fmt.Sprint(l.Count)
+		}
+		return []string{limitText(l), guardAmountText(c.format, l.AmountCents, l.Currency), count, l.ApprovalID, l.ID}
 	})
 }
 
@@ -412,9 +394,7 @@ that is more than before, it waits for another person.`,
 }
 
 func newLimitRemove(r *remote) *cobra.Command {
-	var in struct {
-		Limit api.PayoutLimit
-	}
+	var in struct{ Limit api.PayoutLimit }
 	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "remove LIMIT", Aliases: []string{"rm"}, Short: "Remove a limit",
 		Long: `Remove a limit by its id. That waits for another person, where there is one

@@ -29,7 +29,7 @@ lower case, or its id. A tag applies to entries of one type or of all types.`,
 func tags() *resource[api.Tag] {
 	return &resource[api.Tag]{
 		noun: "tag",
-		list: func(c *call, workspaceID string) iter.Seq2[api.Tag, error] { return tagsFor(c, workspaceID, "") },
+		list: func(c *call, at string, _ client.ListParams) iter.Seq2[api.Tag, error] { return tagsFor(c, at, "") },
 		item: func(t api.Tag) item {
 			return item{t.ID, []string{t.Name}, t.Name + "  " + t.AppliesTo + "  " + t.ID,
 				described(term.Printable(t.Name), "applies to "+t.AppliesTo)}

@@ -31,8 +31,8 @@ BURSAR_WORKSPACE, else of 'bursar workspaces use'.`,
 func workspaces() *resource[api.Workspace] {
 	return &resource[api.Workspace]{
 		noun: "workspace", anywhere: true,
-		list: func(c *call, _ string) iter.Seq2[api.Workspace, error] {
-			return c.Workspaces.All(c, client.ListParams{})
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.Workspace, error] {
+			return c.Workspaces.All(c, p)
 		},
 		item: func(w api.Workspace) item {
 			return item{w.ID, []string{w.Slug, w.Name}, w.Name + "  " + w.Slug + "  " + w.ID, described(w.Slug, w.Name)}
@@ -81,9 +81,7 @@ workspace of commands.`,
 }
 
 func newWorkspacesGet(r *remote) *cobra.Command {
-	var in struct {
-		Workspace api.Workspace
-	}
+	var in struct{ Workspace api.Workspace }
 	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "get [WORKSPACE]", Short: "Show a workspace",
 		Long: `Show a workspace, by id, slug or name. Without one, show the current
