@@ -79,25 +79,11 @@ func auditWords(c *call, organization string) ([]string, error) {
 }
 
 func (r *remote) writeAuditEntry(w io.Writer, row api.AuditEntry) error {
-	pairs := []string{"Time", localTime(row.Timestamp)}
-	add := func(name, value string) {
-		if value != "" {
-			pairs = append(pairs, name, value)
-		}
-	}
-	add("Description", auditDescription(row))
-	add("Outcome", row.Outcome)
-	add("Action", row.Action)
-	add("Actor", person(row.ActorName, row.ActorEmail))
-	add("Actor type", row.ActorType)
-	add("Actor id", row.ActorID)
-	add("Resource type", row.ResourceType)
-	add("Resource id", row.ResourceID)
-	add("Request id", row.RequestID)
-	add("IP address", row.IP)
-	add("Id", row.ID)
+	pairs := filled("Time", localTime(row.Timestamp), "Description", auditDescription(row), "Outcome", row.Outcome, "Action", row.Action,
+		"Actor", person(row.ActorName, row.ActorEmail), "Actor type", row.ActorType, "Actor id", row.ActorID,
+		"Resource type", row.ResourceType, "Resource id", row.ResourceID, "Request id", row.RequestID, "IP address", row.IP, "Id", row.ID)
 	if row.Seq > 0 {
-		add("Place", strconv.FormatInt(row.Seq, 10))
+		pairs = append(pairs, "Place", strconv.FormatInt(row.Seq, 10))
 	}
 	if len(row.Changes) > 0 {
 		pairs = append(pairs, "Changes", "")

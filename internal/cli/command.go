@@ -42,17 +42,25 @@ func newTable(r *remote, at place, in any, c *cobra.Command, run func(c *call) e
 	return newCommandAs(r, at, in, c, true, run)
 }
 
-func newCommandAs(r *remote, at place, in any, c *cobra.Command, table bool, run func(c *call) error) *cobra.Command {
+// newTask completes a command that writes no result, and so has no flags for its format.
+func newTask(r *remote, at place, in any, c *cobra.Command, run func(c *call) error) *cobra.Command {
 	start := bindInputs(r, at, in, c)
-	var format term.Format
 	c.RunE = func(c *cobra.Command, args []string) error {
 		on, err := start(c, args)
 		if err != nil {
 			return err
 		}
-		on.format = format
 		return run(on)
 	}
+	return c
+}
+
+func newCommandAs(r *remote, at place, in any, c *cobra.Command, table bool, run func(c *call) error) *cobra.Command {
+	var format term.Format
+	newTask(r, at, in, c, func(c *call) error {
+		c.format = format
+		return run(c)
+	})
 	format.Bind(c, table)
 	return c
 }

@@ -88,15 +88,11 @@ func (r *remote) writeEntry(w io.Writer, e *api.Entry, numbers bool) error {
 			pairs = append(pairs, strings.ToUpper(p.Name[:1])+strings.ReplaceAll(p.Name[1:], "_", " "), text)
 		}
 	}
-	if e.MergedInto != "" {
-		pairs = append(pairs, "Merged into", e.MergedInto)
-	}
+	pairs = append(pairs, filled("Merged into", e.MergedInto)...)
 	if e.PendingChange != nil {
 		pairs = append(pairs, "Waits for approval", pendingText(e.PendingChange)+" ("+e.PendingChange.ApprovalID+")")
 	}
-	if len(e.Tags) > 0 {
-		pairs = append(pairs, "Tags", strings.Join(e.Tags, ", "))
-	}
+	pairs = append(pairs, filled("Tags", strings.Join(e.Tags, ", "))...)
 	pairs = append(pairs, "Id", e.ID, "Workspace", e.WorkspaceID, "Created", localTime(e.CreatedAt), "Updated", localTime(e.UpdatedAt))
 	if len(e.Fields) > 0 {
 		pairs = append(pairs, "Fields", "")

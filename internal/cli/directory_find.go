@@ -189,11 +189,21 @@ func labelOf(description string) string {
 	return label
 }
 
-// entryFilter selects the entries to list.
-type entryFilter struct {
+// entryKind selects entries by what they are.
+type entryKind struct {
 	Type   entryType   `flag:"type" usage:"only entries of this type: person or organization"`
 	Status entryStatus `flag:"status" usage:"only entries with this status: active or inactive"`
-	Tag    tagName     `flag:"tag" usage:"only entries with this {tag}, by name or id"`
+}
+
+// entryFilter selects the entries to list.
+type entryFilter struct {
+	entryKind
+	Tag tagName `flag:"tag" usage:"only entries with this {tag}, by name or id"`
+}
+
+func (f entryFilter) params(c *call, words string, sort entrySort) client.DirectoryListParams {
+	return client.DirectoryListParams{WorkspaceID: c.workspace.ID, Type: string(f.Type), Status: string(f.Status), Tag: string(f.Tag),
+		Query: words, Sort: string(sort)}
 }
 
 // entryWords is the flag that selects entries by words.
@@ -270,9 +280,9 @@ func listEntries(r *remote, in any, c *cobra.Command, query func() (f entryFilte
 			if f == (entryFilter{}) && words == "" {
 				table.Empty = "The directory of " + name + " is empty. Add entries with 'bursar directory create' or 'bursar directory import'."
 			}
-			return c.Directory.All(c, client.DirectoryListParams{WorkspaceID: c.workspace.ID, Type: string(f.Type),
-				Status: string(f.Status),
-				Tag:    string(f.Tag), Query: words, Sort: string(sort), Limit: limit}), nil
+			p := f.params(c, words, sort)
+			p.Limit = limit
+			return c.Directory.All(c, p), nil
 		},
 		table: table,
 		cells: func(_ *call, e api.EntrySummary) []string {

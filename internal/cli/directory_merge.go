@@ -112,20 +112,12 @@ func takenFields(c *call, take []string) (fields map[string]string, err error) {
 
 // writeMerge writes the id of the merge and the changes of its target.
 func (r *remote) writeMerge(w io.Writer, m *api.Merge) error {
-	var pairs []string
-	if m.ID != "" {
-		pairs = append(pairs, "Merge", m.ID)
-	}
+	pairs := filled("Merge", m.ID)
 	for _, c := range m.Changes {
 		pairs = append(pairs, term.Printable(c.Field), r.changeText(c))
 	}
-	if len(m.Tags) > 0 {
-		pairs = append(pairs, "More tags", strings.Join(m.Tags, ", "))
-	}
-	if len(m.ReceivingMethods) > 0 {
-		pairs = append(pairs, "More receiving methods", strings.Join(m.ReceivingMethods, ", "))
-	}
-	return term.WritePairs(r.terminal, w, pairs...)
+	more := filled("More tags", strings.Join(m.Tags, ", "), "More receiving methods", strings.Join(m.ReceivingMethods, ", "))
+	return term.WritePairs(r.terminal, w, append(pairs, more...)...)
 }
 
 func newEntryUnmerge(r *remote) *cobra.Command {
