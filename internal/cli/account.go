@@ -206,26 +206,20 @@ func changeAccount(c *call, a api.Account, change client.AccountUpdateParams, te
 
 // period contains the flags that bound a list by time.
 type period struct {
-	since, until string
-	from, to     time.Time
-}
-
-func (p *period) bind(_ *remote, c *cobra.Command) {
-	c.Flags().StringVar(&p.since, "since", "", "not before: a date, a time, or a duration before now such as 7d")
-	c.Flags().StringVar(&p.until, "until", "", "not after: a date, a time, or a duration before now")
-	completeFlag(c, "since", cobra.NoFileCompletions)
-	completeFlag(c, "until", cobra.NoFileCompletions)
+	Since    string `flag:"since" usage:"not before: a date, a time, or a duration before now such as 7d"`
+	Until    string `flag:"until" usage:"not after: a date, a time, or a duration before now"`
+	from, to time.Time
 }
 
 func (p *period) check() (err error) {
 	now := time.Now()
-	if p.since != "" {
-		if p.from, err = parseMoment(p.since, now, false); err != nil {
+	if p.Since != "" {
+		if p.from, err = parseMoment(p.Since, now, false); err != nil {
 			return term.Usagef("--since: %w", err)
 		}
 	}
-	if p.until != "" {
-		if p.to, err = parseMoment(p.until, now, true); err != nil {
+	if p.Until != "" {
+		if p.to, err = parseMoment(p.Until, now, true); err != nil {
 			return term.Usagef("--until: %w", err)
 		}
 	}
@@ -237,7 +231,7 @@ func newAccountStatement(r *remote) *cobra.Command {
 		Account   api.Account
 		Bucket    string `flag:"bucket" usage:"only this part of the money: available, reserved or pending" words:"available,reserved,pending"`
 		Reference string `flag:"reference" usage:"only what a payout, a transfer or a deposit did: its id"`
-		Period    period
+		period
 	}
 	return newList(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "statement ACCOUNT", Aliases: []string{"postings"}, Short: "List what happened to an account",
@@ -251,7 +245,7 @@ are never changed: a correction is a new line.`,
 		noun: "postings",
 		rows: func(c *call, limit int) (iter.Seq2[api.Posting, error], error) {
 			return c.Accounts.AllPostings(c, in.Account.ID, client.PostingListParams{Bucket: in.Bucket, Reference: in.Reference,
-				Since: in.Period.from, Until: in.Period.to, Limit: limit}), nil
+				Since: in.period.from, Until: in.period.to, Limit: limit}), nil
 		},
 		table: &term.Table{Columns: []string{"number", "time", "kind", "description", "reference", "bucket", "amount", "balance",
 			"currency"},

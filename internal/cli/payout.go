@@ -155,7 +155,7 @@ func newPayoutList(r *remote) *cobra.Command {
 		Rail       railName     `flag:"rail" usage:"only those over this rail"`
 		ExternalID string       `flag:"external-id" usage:"only the one with your own id"`
 		Search     string       `flag:"search" usage:"only those to an account whose name begins with this"`
-		Period     period
+		period
 	}
 	return newList(r, inWorkspace, &in, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List payouts, newest first",
@@ -167,7 +167,7 @@ func newPayoutList(r *remote) *cobra.Command {
 		rows: func(c *call, limit int) (iter.Seq2[api.Payout, error], error) {
 			want := client.PayoutListParams{WorkspaceID: c.workspace.ID, Status: string(in.Status), BatchID: in.Batch,
 				Rail:       string(in.Rail),
-				ExternalID: in.ExternalID, Query: in.Search, Since: in.Period.from, Until: in.Period.to, Limit: limit}
+				ExternalID: in.ExternalID, Query: in.Search, Since: in.period.from, Until: in.period.to, Limit: limit}
 			if in.From != nil {
 				want.WorkspaceID, want.SourceAccountID = in.From.WorkspaceID, in.From.ID
 			}
