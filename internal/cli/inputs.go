@@ -130,18 +130,7 @@ type inputs struct {
 // runs.
 func bindInputs(r *remote, at place, in any, c *cobra.Command) func(c *cobra.Command, args []string) (*call, error) {
 	i := &inputs{r: r, whole: in}
-	if b, ok := in.(binder); ok {
-		b.bind(r, c)
-	}
-	if in != nil {
-		i.add(c, reflect.ValueOf(in).Elem())
-	}
-	if c.Args == nil {
-		c.Args = countArguments(c.Use)
-	}
-	if len(i.args) > 0 && c.ValidArgsFunction == nil {
-		c.ValidArgsFunction = i.completeArgument
-	}
+	i.bind(c)
 	if at != anywhere {
 		r.bindWorkspace(c)
 	}
@@ -151,6 +140,22 @@ func bindInputs(r *remote, at place, in any, c *cobra.Command) func(c *cobra.Com
 			return nil, err
 		}
 		return i.start(c, at, args)
+	}
+}
+
+// bind adds the flags and arguments to a command.
+func (i *inputs) bind(c *cobra.Command) {
+	if b, ok := i.whole.(binder); ok {
+		b.bind(i.r, c)
+	}
+	if i.whole != nil {
+		i.add(c, reflect.ValueOf(i.whole).Elem())
+	}
+	if c.Args == nil {
+		c.Args = countArguments(c.Use)
+	}
+	if len(i.args) > 0 && c.ValidArgsFunction == nil {
+		c.ValidArgsFunction = i.completeArgument
 	}
 }
 
