@@ -55,7 +55,7 @@ func TestInputsAreFilledFromTheCommandLine(t *testing.T) {
 
 func TestWrongInputsAreUsageErrors(t *testing.T) {
 	for want, line := range map[string][]string{
-		"--why is required":                              {"Ada"},
+		"--why is required": {"Ada"},
 		`--mode must be sandbox or live, not "elsewhere"`: {"Ada", "--why", "because", "--mode", "elsewhere"},
 	} {
 		var usage term.UsageError
