@@ -100,7 +100,7 @@ func (c *call) write(value any, forPerson func(w io.Writer) error) error {
 	return c.format.Write(c.r.terminal, value, forPerson)
 }
 
-// done writes a result of which a person has been told by a sentence.
+// done writes a result that a sentence has described to a person.
 func (c *call) done(value any) error { return c.write(value, nothing) }
 
 // writeLine writes a result, which is one line for a person.

@@ -124,10 +124,15 @@ type inputs struct {
 // bindInputs adds the flags and arguments in a struct to a command, and returns how to start a run.
 //
 // A field with the tag flag is a flag, such as `flag:"yes,y"`; the others are the arguments, in the order of the usage line, which also
-// says how many there are. The tag usage is the help, in which {word} names the value and %s stands for the possible values. words lists
-// those; default and required:"true" mean what they say; files:"true" completes names of files, and commas:"true" keeps commas in the values
-// of a list. A pointer is nil unless it is given. A field of a type in nouns is a name on the command line, and is found before the command
-// runs.
+// says how many there are. A pointer is nil unless it is given. A field of a type in nouns is a name on the command line, and is found
+// before the command runs. Further tags:
+//
+//	usage            the help; {word} names the value, and %s stands for the possible values
+//	words            the possible values
+//	default          the value of a flag that is not given
+//	required:"true"  the flag must be given
+//	files:"true"     the value is completed with names of files
+//	commas:"true"    a comma is part of a value, not between two
 func bindInputs(r *remote, at place, in any, c *cobra.Command) func(c *cobra.Command, args []string) (*call, error) {
 	i := &inputs{r: r, whole: in}
 	i.bind(c)

@@ -61,13 +61,6 @@ expired or that were not used for 45 days: revoke the ones you no longer need.
 	})
 }
 
-func orNever(ms int64) string {
-	if ms == 0 {
-		return "never"
-	}
-	return localTime(ms)
-}
-
 func networks(list []string) string {
 	if len(list) == 0 {
 		return "any"

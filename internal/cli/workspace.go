@@ -179,46 +179,46 @@ func notEmpty(text string) *string {
 }
 
 func newWorkspacesUse(r *remote) *cobra.Command {
-	return &cobra.Command{
+	var in struct{ Workspace workspaceName }
+	return newTask(r, anywhere, &in, &cobra.Command{
 		Use: "use [WORKSPACE]", Short: "Choose the default workspace",
 		Long: `Choose the default workspace for the current context. Without an argument the
 command asks, if it runs on a terminal. --workspace and BURSAR_WORKSPACE
 override the default.`,
 		Example: `  bursar workspaces use treasury
   bursar workspaces use`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(workspaces().completion(r)),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			if s.name == "" {
-				return errors.New("BURSAR_URL names the server, so there is no context that could remember a workspace: set BURSAR_WORKSPACE")
-			}
-			w, err := workspaceToUse(r.call(c.Context(), s), args)
-			if err != nil {
-				return err
-			}
-			f, err := r.files()
-			if err != nil {
-				return err
-			}
-			f.profile.Contexts[s.name].Workspace = w.ID
-			if err := f.profile.Save(); err != nil {
-				return err
-			}
-			fmt.Fprintf(r.terminal.Err, "Commands for %s now use workspace %s (%s).\n", s.name, term.Printable(w.Name), w.Slug)
-			if other := r.terminal.Getenv("BURSAR_WORKSPACE"); other != "" {
-				fmt.Fprintf(r.terminal.Err, "BURSAR_WORKSPACE is set and overrides this: %s.\n", term.Printable(other))
-			}
-			return nil
-		},
-	}
+	}, func(c *call) error {
+		if c.name == "" {
+			return errors.New("BURSAR_URL names the server, so there is no context that could remember a workspace: set BURSAR_WORKSPACE")
+		}
+		w, err := workspaceToUse(c, string(in.Workspace))
+		if err != nil {
+			return err
+		}
+		f, err := r.files()
+		if err != nil {
+			return err
+		}
+		f.profile.Contexts[c.name].Workspace = w.ID
+		if err := f.profile.Save(); err != nil {
+			return err
+		}
+		c.say("Commands for %s now use workspace %s (%s).", c.name, w.Name, w.Slug)
+		if other := r.terminal.Getenv("BURSAR_WORKSPACE"); other != "" {
+			c.say("BURSAR_WORKSPACE is set and overrides this: %s.", other)
+		}
+		return nil
+	})
 }
 
-func workspaceToUse(c *call, args []string) (api.Workspace, error) {
-	if len(args) == 1 {
-		return workspaces().find(c, args[0])
+// workspaceName names a workspace to choose, or none to be asked.
+type workspaceName string
+
+func (*workspaceName) completion(r *remote) cobra.CompletionFunc { return workspaces().completion(r) }
+
+func workspaceToUse(c *call, name string) (api.Workspace, error) {
+	if name != "" {
+		return workspaces().find(c, name)
 	}
 	if !c.terminal.Interactive() {
 		return api.Workspace{}, term.Usagef("missing WORKSPACE: this is not a terminal, so nobody can choose one")
