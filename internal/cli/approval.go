@@ -200,9 +200,9 @@ changed about it in the last 30 days.`,
 
 func newApprovalsPolicy(r *remote) *cobra.Command {
 	var in struct {
-		Approval *string `flag:"approval" usage:"automatic (two people as soon as there are two who could), two_persons or one_person" words:"automatic,two_persons,one_person"`
-		Hours    *int64  `flag:"cooling-hours" usage:"hours until an approved change can be paid"`
-		Demand   *int64  `flag:"second-person-hours" usage:"hours that changes need a second person after the last one has gone"`
+		Approval *receivingPolicy `flag:"approval" usage:"automatic (two people as soon as there are two who could), two_persons or one_person"`
+		Hours    *int64           `flag:"cooling-hours" usage:"hours until an approved change can be paid"`
+		Demand   *int64           `flag:"second-person-hours" usage:"hours that changes need a second person after the last one has gone"`
 	}
 	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "policy", Short: "Show or set how many people a change takes",
@@ -212,7 +212,7 @@ What protects less waits for a second person, where there is one.`,
 		Example: `  bursar approvals policy
   bursar approvals policy --approval two_persons --cooling-hours 48`,
 	}, func(c *call) error {
-		change := client.ReceivingPolicyParams{ReceivingApproval: in.Approval, ReceivingCoolingHours: in.Hours,
+		change := client.ReceivingPolicyParams{ReceivingApproval: (*string)(in.Approval), ReceivingCoolingHours: in.Hours,
 			SecondPersonHours: in.Demand}
 		var p *api.ReceivingPolicy
 		var err error
@@ -226,6 +226,13 @@ What protects less waits for a second person, where there is one.`,
 		}
 		return c.writePairs(p, policyPairs(p)...)
 	})
+}
+
+// receivingPolicy is how many people a change of a receiving method takes.
+type receivingPolicy string
+
+func (*receivingPolicy) words() []string {
+	return []string{api.ReceivingAutomatic, api.ReceivingTwoPersons, api.ReceivingOnePerson}
 }
 
 // policyPairs returns the lines that show how many people a change takes.

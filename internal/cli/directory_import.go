@@ -37,7 +37,7 @@ type importInputs struct {
 	Raw         bool          `flag:"raw" usage:"keep the ' before what a spreadsheet would run: the file was exported with --raw"`
 	Mapping     []string      `flag:"map" usage:"HEADER=COLUMN: where a column goes; HEADER= leaves it out (may be repeated)" commas:"true"`
 	Type        entryType     `flag:"type" usage:"what lines without a type are: person or organization"`
-	Match       string        `flag:"match" usage:"what makes a line an update: id, external_id, email, phone or account" words:"id,external_id,email,phone,account" default:"id"`
+	Match       matchKey      `flag:"match" usage:"what makes a line an update: id, external_id, email, phone or account" default:"id"`
 	OnMatch     string        `flag:"on-match" usage:"what becomes of such a line: update, skip or refuse" words:"update,skip,refuse" default:"update"`
 	OnDuplicate onDuplicate   `flag:"on-duplicate" usage:"what becomes of a new entry that may be a double: allow, warn or refuse"`
 	Dry         bool          `flag:"dry-run" usage:"show line by line what would be done, and change nothing"`
@@ -105,7 +105,7 @@ where a line was refused.`,
 
 // check validates the flags and sets the parameters of the import.
 func (in *importInputs) check() (err error) {
-	in.p = client.ImportParams{Format: cmp.Or(string(in.Format), formatOf(in.File)), DefaultType: string(in.Type), Match: in.Match,
+	in.p = client.ImportParams{Format: cmp.Or(string(in.Format), formatOf(in.File)), DefaultType: string(in.Type), Match: string(in.Match),
 		OnMatch: in.OnMatch, OnDuplicate: string(in.OnDuplicate), DryRun: in.Dry, Delimiter: in.Delimiter.of(in.File), Raw: in.Raw,
 		Mapping: map[string]string{}}
 	for _, text := range in.Mapping {
@@ -120,6 +120,11 @@ func (in *importInputs) check() (err error) {
 	}
 	return nil
 }
+
+// matchKey is what makes a line of a file an update.
+type matchKey string
+
+func (*matchKey) words() []string { return []string{"id", "external_id", "email", "phone", "account"} }
 
 // fileFormat is the format of a file of entries.
 type fileFormat string

@@ -37,6 +37,13 @@ func tags() *resource[api.Tag] {
 	}
 }
 
+// appliesTo is the type of entries that can have a tag.
+type appliesTo string
+
+func (*appliesTo) words() []string {
+	return []string{client.AppliesToAll, client.TypePerson, client.TypeOrganization}
+}
+
 // tagsFor returns the tags that apply to a type, or all tags if no type is given.
 func tagsFor(c *call, workspaceID, kind string) iter.Seq2[api.Tag, error] {
 	return func(yield func(api.Tag, error) bool) {
@@ -66,7 +73,7 @@ func tagNames(c *call, refs []string) ([]string, error) {
 
 func newTagList(r *remote) *cobra.Command {
 	var in struct {
-		AppliesTo string `flag:"applies-to" usage:"only tags for these entries: all, person or organization" words:"all,person,organization"`
+		AppliesTo appliesTo `flag:"applies-to" usage:"only tags for these entries: all, person or organization"`
 	}
 	table := &term.Table{Columns: []string{"name", "applies to", "id"}}
 	return newList(r, inWorkspace, &in, &cobra.Command{
@@ -77,7 +84,7 @@ func newTagList(r *remote) *cobra.Command {
 		noun: "tags",
 		rows: func(c *call, limit int) (iter.Seq2[api.Tag, error], error) {
 			table.Empty = "No matching tags in " + term.Printable(c.workspace.Name) + "."
-			return tagsFor(c, c.workspace.ID, in.AppliesTo), nil
+			return tagsFor(c, c.workspace.ID, string(in.AppliesTo)), nil
 		},
 		table: table,
 		cells: func(_ *call, t api.Tag) []string { return []string{t.Name, t.AppliesTo, t.ID} },
@@ -87,7 +94,7 @@ func newTagList(r *remote) *cobra.Command {
 func newTagCreate(r *remote) *cobra.Command {
 	var in struct {
 		Name      string
-		AppliesTo string `flag:"applies-to" usage:"entries that can have the tag: all, person or organization" words:"all,person,organization" default:"all"`
+		AppliesTo appliesTo `flag:"applies-to" usage:"entries that can have the tag: all, person or organization" default:"all"`
 	}
 	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use:   "create NAME",
@@ -97,7 +104,7 @@ too, for entries of all types; both need the permission ws.tags.write.`,
 		Example: `  bursar directory tags create speaker --applies-to person
   bursar directory tags create "paid by card" --json`,
 	}, func(c *call) error {
-		made, err := c.Tags.Create(c, client.TagCreateParams{WorkspaceID: c.workspace.ID, Name: in.Name, AppliesTo: notEmpty(in.AppliesTo)})
+		made, err := c.Tags.Create(c, client.TagCreateParams{WorkspaceID: c.workspace.ID, Name: in.Name, AppliesTo: notEmpty(string(in.AppliesTo))})
 		if err != nil {
 			return fmt.Errorf("create the tag %q: %w", in.Name, err)
 		}
@@ -125,8 +132,8 @@ func newTagRename(r *remote) *cobra.Command {
 // tagChange are the inputs of 'directory tags update'.
 type tagChange struct {
 	Tag       api.Tag
-	Name      *string `flag:"name" usage:"new name"`
-	AppliesTo *string `flag:"applies-to" usage:"entries that can have the tag: all, person or organization" words:"all,person,organization"`
+	Name      *string    `flag:"name" usage:"new name"`
+	AppliesTo *appliesTo `flag:"applies-to" usage:"entries that can have the tag: all, person or organization"`
 }
 
 func (t *tagChange) check() error {
@@ -146,7 +153,7 @@ have it.`,
 		Example: `  bursar directory tags update speaker --applies-to person
   bursar directory tags update speaker --name keynote --applies-to all`,
 	}, func(c *call) error {
-		return updateTag(c, in.Tag, client.TagUpdateParams{Name: in.Name, AppliesTo: in.AppliesTo})
+		return updateTag(c, in.Tag, client.TagUpdateParams{Name: in.Name, AppliesTo: (*string)(in.AppliesTo)})
 	})
 }
 
