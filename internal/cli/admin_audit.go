@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +23,9 @@ func newAdminAudit(t Terminal) *cobra.Command {
 	var q auditQuery
 	var address string
 	var c *cobra.Command
-	c = listCommand(t, &cobra.Command{
+	table := &term.Table{Columns: slices.Insert(auditColumns(), 1, "address"),
+		Detail: []string{"action", "actor", "outcome"}, Empty: noAuditEntries}
+	c = newLocalList(t, &cobra.Command{
 		Use: "audit", Short: "List what the audit log has about no workspace",
 		Long: `List the entries of the audit log that belong to no workspace, newest first.
 Owners read those of their organization; those of nobody can be read only
@@ -38,7 +42,10 @@ day, or a duration before now (2h, 7d).`,
   bursar admin audit erase --entry aud_01jd2m8k3vq7w5x9y0z1a2b3c4`,
 	}, list[api.AuditEntry]{
 		noun: "audit log",
-		rows: func(ctx context.Context, _ int) (iter.Seq2[api.AuditEntry, error], error) {
+		rows: func(ctx *call, _ int) (iter.Seq2[api.AuditEntry, error], error) {
+			if ctx.format.CSV {
+				table.Columns = auditlog.Columns()
+			}
 			p, err := q.check(time.Now())
 			if err != nil {
 				return nil, err
@@ -70,15 +77,9 @@ day, or a duration before now (2h, 7d).`,
 				}
 			}, nil
 		},
-		table: func(f term.Format) *term.Table {
-			table := &term.Table{Columns: slices.Insert(auditColumns(), 1, "address"), Detail: []string{"action", "actor", "outcome"}, Empty: noAuditEntries}
-			if f.CSV {
-				table.Columns = auditlog.Columns()
-			}
-			return table
-		},
-		cells: func(f term.Format, row api.AuditEntry) []string {
-			if f.CSV {
+		table: table,
+		cells: func(c *call, row api.AuditEntry) []string {
+			if c.format.CSV {
 				return auditlog.Cells(row)
 			}
 			return slices.Insert(auditCells(row), 1, row.IP)
@@ -148,4 +149,116 @@ func network(text string) (netip.Prefix, error) {
 		return prefix, term.Usagef("--address must be an address or a network such as 203.0.113.0/24, not %q", text)
 	}
 	return prefix.Masked(), nil
+}
+
+func newAuditErase(t Terminal) *cobra.Command {
+	var id string
+	var yes bool
+	c := adminCommand{
+		use: "erase", short: "Erase what is personal in entries of the audit log",
+		long: `Erase what is personal in an entry of the audit log (aud_…): names, addresses,
+the description and what was changed. With the id of a directory entry
+(entry_…), erase it in all audit entries about it and about its receiving
+methods, also if the entry was purged.
+
+What happened and when, the ids and a digest stay, so that the log can still
+be verified. For each erased entry the log gets an entry audit.erased. It
+cannot be undone. Backups keep what they have.`,
+		example: `  bursar admin audit erase --entry aud_01jd2m8k3vq7w5x9y0z1a2b3c4
+  bursar admin audit erase --entry entry_01jd2q4h6k8m0n2p4r6s8t0v2w --yes --json`,
+		required: []string{"entry"},
+		run: func(c *cobra.Command, s openedStore) (any, string, error) {
+			ids, err := toErase(c.Context(), s, id)
+			if err != nil {
+				return nil, "", err
+			}
+			question := fmt.Sprintf("Erase what is personal in %s (%s)? It cannot be undone.", counted(len(ids), "audit entry", "audit entries"), id)
+			if err := t.Confirm(c.Context(), question, yes); err != nil {
+				return nil, "", err
+			}
+			if err := eraseAll(c.Context(), t, s, ids); err != nil {
+				return nil, "", err
+			}
+			return map[string]any{"erased": ids}, "Erased what was personal in " + counted(len(ids), "audit entry", "audit entries"), nil
+		},
+	}.command(t)
+	c.Flags().StringVar(&id, "entry", "", "id of an audit entry (aud_…) or of a directory entry (entry_…)")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+// toErase returns the ids of the audit entries that an id selects.
+func toErase(ctx context.Context, s openedStore, id string) ([]string, error) {
+	switch {
+	case strings.HasPrefix(id, "aud_"):
+		return []string{id}, nil
+	case !strings.HasPrefix(id, entryPrefix):
+		return nil, term.Usagef("--entry must be the id of an audit entry (aud_…) or of a directory entry (entry_…), not %q", id)
+	}
+	ids, erased, err := auditlog.RowsAbout(ctx, s.db, id)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("find the audit entries about %s: %w", id, err)
+	case len(ids) == 0 && erased > 0:
+		return nil, fmt.Errorf("the audit entries about %s are erased already", id)
+	case len(ids) == 0:
+		return nil, fmt.Errorf("the audit log has no entry about %s", id)
+	}
+	return ids, nil
+}
+
+// eraseAll erases audit entries one by one, so that an interrupted command keeps its progress. It then removes them from the files of the
+// store.
+func eraseAll(ctx context.Context, t Terminal, s openedStore, ids []string) error {
+	progress := term.NewProgress(t, "audit entries", int64(len(ids)))
+	defer progress.Close()
+	for i, id := range ids {
+		err := auditlog.Erase(ctx, s.db, operator(), id)
+		if err != nil && !(len(ids) > 1 && errors.Is(err, auditlog.ErrErased)) { // by someone else meanwhile
+			return fmt.Errorf("erase the audit entry %s: %w", id, err)
+		}
+		progress.Set(i+1, int64(i+1), 0)
+	}
+	if err := s.db.Shred(ctx); err != nil {
+		return fmt.Errorf("the audit entries are erased, but the files of the store may still have what was in them; docs/operating.md says what to do: %w", err)
+	}
+	return nil
+}
+
+// newAuditRestart returns a command of two groups: it works on the store like the operator's commands, and belongs to the log.
+func newAuditRestart(t Terminal, path string) *cobra.Command {
+	var settings config.Audit
+	var yes bool
+	c := adminCommand{
+		use: "restart", short: "Open a new log after a store has lost rows",
+		long: `Open a new log after a store has lost rows that a checkpoint had, such as by
+restoring a backup: servers do not sign the log of such a store. The new log
+begins with that checkpoint, so that everybody sees where the old one was cut
+off, and has all rows that the store has. Servers notice within a second.
+
+The command works on the store, as 'bursar admin' does, and needs the key
+that signs the log. It reads the checkpoint that the server keeps beside that
+key; if there are several nodes, use the newest of theirs. Proofs that were
+made before remain valid for the old checkpoints.`,
+		example: "  " + path + "\n  " + path + " --audit-checkpoint /etc/bursar/audit.checkpoint --yes",
+		run: func(c *cobra.Command, s openedStore) (any, string, error) {
+			key, file := s.config.AuditKey(settings.Key), settings.Checkpoint
+			if key == "" {
+				return nil, "", term.Usagef("--audit-key is required with PostgreSQL")
+			}
+			if file == "" {
+				file = auditlog.CheckpointFile(key)
+			}
+			if err := t.Confirm(c.Context(), "Open a new audit log that begins with the checkpoint in "+term.Printable(file)+"?", yes); err != nil {
+				return nil, "", err
+			}
+			old, err := auditlog.Restart(c.Context(), s.db, operator(), key, file)
+			return map[string]any{"old_origin": old.Origin, "old_size": old.Size},
+				fmt.Sprintf("A new audit log begins. The old one, %s, ended with %d leaves.\nIf a proxy caches /audit-log/tile/, empty its cache.", old.Origin, old.Size), err
+		},
+	}.command(t)
+	settings.BindKey(c.Flags())
+	settings.BindCheckpoint(c.Flags())
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
 }

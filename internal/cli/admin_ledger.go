@@ -89,45 +89,36 @@ with ops.money confirms it at /ops or with 'bursar ops deposits approve'.`,
 }
 
 func newLedgerSuspense(t Terminal) *cobra.Command {
-	var store config.Store
 	var currency string
-	var asJSON bool
-	c := &cobra.Command{
-		Use: "suspense", Short: "Show what is in suspense", Args: cobra.NoArgs,
-		Long: `Show how much money is in suspense: what a bank's statement shows and nobody
+	c := adminCommand{
+		use: "suspense", short: "Show what is in suspense",
+		long: `Show how much money is in suspense: what a bank's statement shows and nobody
 can explain, and what comes back for an account that was closed meanwhile. It
 belongs to no workspace, and no workspace sees it. The audit log of the
 operator says where each movement came from (money.suspense.added).`,
-		Example: `  bursar admin ledger suspense
+		example: `  bursar admin ledger suspense
   bursar admin ledger suspense --currency USD --json`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return withAdminStore(c, t, &store, []string{"currency"}, func(s openedStore) error {
-				amounts := map[string]int64{}
-				err := s.db.Read(c.Context(), func(q db.Q) error {
-					for _, mode := range []string{api.ModeLive, api.ModeSandbox} {
-						a, err := ledger.FindAccount(q, ledger.SystemAccount(ledger.Suspense, strings.ToUpper(currency), mode))
-						if err != nil {
-							return err
-						}
-						amounts[mode] = a.Available
+		required: []string{"currency"},
+		run: func(c *cobra.Command, s openedStore) (any, string, error) {
+			amounts, currency := map[string]int64{}, strings.ToUpper(currency)
+			err := s.db.Read(c.Context(), func(q db.Q) error {
+				for _, mode := range []string{api.ModeLive, api.ModeSandbox} {
+					a, err := ledger.FindAccount(q, ledger.SystemAccount(ledger.Suspense, currency, mode))
+					if err != nil {
+						return err
 					}
-					return nil
-				})
-				if err != nil {
-					return fmt.Errorf("read what is in suspense: %w", err)
+					amounts[mode] = a.Available
 				}
-				if asJSON {
-					return printJSON(t.Out, amounts)
-				}
-				_, err = fmt.Fprintf(t.Out, "Live     %s\nSandbox  %s\n", api.FormatAmount(amounts[api.ModeLive], strings.ToUpper(currency)),
-					api.FormatAmount(amounts[api.ModeSandbox], strings.ToUpper(currency)))
-				return err
+				return nil
 			})
+			if err != nil {
+				return nil, "", fmt.Errorf("read what is in suspense: %w", err)
+			}
+			return amounts, fmt.Sprintf("Live     %s\nSandbox  %s", api.FormatAmount(amounts[api.ModeLive], currency),
+				api.FormatAmount(amounts[api.ModeSandbox], currency)), nil
 		},
-	}
-	store.BindStore(c.Flags())
+	}.command(t)
 	c.Flags().StringVar(&currency, "currency", "PHP", "which currency")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return c
 }
 

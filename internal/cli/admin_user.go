@@ -22,7 +22,7 @@ import (
 func newUserList(t Terminal) *cobra.Command {
 	var store config.Store
 	var c *cobra.Command
-	c = listCommand(t, &cobra.Command{
+	c = newLocalList(t, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the users of the store",
 		Long: `List the users of the store, oldest account first. Their status is active,
 invited or disabled.`,
@@ -30,7 +30,7 @@ invited or disabled.`,
   bursar admin user list --all --json`,
 	}, list[identity.User]{
 		noun: "users",
-		rows: func(ctx context.Context, _ int) (iter.Seq2[identity.User, error], error) {
+		rows: func(ctx *call, _ int) (iter.Seq2[identity.User, error], error) {
 			return func(yield func(identity.User, error) bool) {
 				err := withAdminStore(c, t, &store, nil, func(s openedStore) error {
 					for u, err := range s.Users(ctx) {
@@ -48,16 +48,10 @@ invited or disabled.`,
 				}
 			}, nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "email", "status", "last used", "id"}, Detail: []string{"last used"},
-				Empty: "The store has no users. Create the first one with 'bursar init'."}
-		},
-		cells: func(f term.Format, u identity.User) []string {
-			used := orNever(u.LastUsedAt)
-			if f.CSV {
-				used = exactTime(u.LastUsedAt)
-			}
-			return []string{u.Name, u.Email, u.Status, used, u.ID}
+		table: &term.Table{Columns: []string{"name", "email", "status", "last used", "id"}, Detail: []string{"last used"},
+			Empty: "The store has no users. Create the first one with 'bursar init'."},
+		cells: func(c *call, u identity.User) []string {
+			return []string{u.Name, u.Email, u.Status, c.timeOrNever(u.LastUsedAt), u.ID}
 		},
 	})
 	store.BindStore(c.Flags())

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"iter"
@@ -32,64 +31,52 @@ approval is for exactly what was shown. Some take several people.`,
 	}, newApprovalsList(r), newApprovalsShow(r), newApprovalsLines(r), newApprovalsApprove(r), newApprovalsReject(r), newApprovalsWithdraw(r), newApprovalsPolicy(r), newApprovalsExtend(r))
 }
 
+// approvalState is a state of approvals.
+type approvalState string
+
+func (*approvalState) words() []string { return api.ApprovalStates() }
+
+// approvalFlag is what an approver should know of a line.
+type approvalFlag string
+
+func (*approvalFlag) words() []string { return api.ApprovalFlags() }
+
 func newApprovalsList(r *remote) *cobra.Command {
-	var state string
-	c := listCommand(r.terminal, &cobra.Command{
+	var in struct {
+		State approvalState `flag:"state" usage:"only those in this state: %s"`
+	}
+	return newList(r, inWorkspace, &in, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List what waits for approval, or was decided",
 		Example: `  bursar approvals list
   bursar approvals list --state pending --jq '.[].id'`,
 	}, list[api.Approval]{
 		noun: "approvals",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Approval, error], error) {
-			if err := oneOf("state", state, api.ApprovalStates()); err != nil {
-				return nil, err
-			}
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.Approvals.All(ctx, client.ApprovalListParams{WorkspaceID: w.ID, State: state, Limit: limit}), nil
+		rows: func(c *call, limit int) (iter.Seq2[api.Approval, error], error) {
+			return c.Approvals.All(c, client.ApprovalListParams{WorkspaceID: c.workspace.ID, State: string(in.State), Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"change", "state", "requested by", "expires", "id"}, Empty: "There are no approvals."}
-		},
-		cells: func(f term.Format, a api.Approval) []string {
-			expires := localTime(a.ExpiresAt)
-			if f.CSV {
-				expires = exactTime(a.ExpiresAt)
-			}
-			return []string{a.Summary, a.State, a.RequestedBy.Name, expires, a.ID}
+		table: &term.Table{Columns: []string{"change", "state", "requested by", "expires", "id"}, Empty: "There are no approvals."},
+		cells: func(c *call, a api.Approval) []string {
+			return []string{a.Summary, a.State, a.RequestedBy.Name, c.time(a.ExpiresAt), a.ID}
 		},
 	})
-	c.Flags().StringVar(&state, "state", "", "only those in this state: "+strings.Join(api.ApprovalStates(), ", "))
-	completeWords(c, "state", api.ApprovalStates())
-	return r.inWorkspace(c)
 }
 
 func newApprovalsShow(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ Approval string }
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "show APPROVAL", Aliases: []string{"get"}, Short: "Show old beside new, who asked, and what else changed",
 		Long: `Show all that one needs to decide: the present values beside the new ones, who
 asked and from where, how to reach the payee, and what else about them changed
 in the last 30 days. Account numbers are in full, which the audit log tells.`,
 		Example: `  bursar approvals show apr_01jd2s1t3v5w7x9y1z3a5b7c9d
   bursar approvals show apr_01jd2s1t3v5w7x9y1z3a5b7c9d --jq .digest`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			a, err := s.Approvals.Get(c.Context(), args[0])
-			if err != nil {
-				return fmt.Errorf("read the approval: %w", err)
-			}
-			return f.Write(r.terminal, a, func(w io.Writer) error { return r.writeApproval(w, a) })
-		},
-	}
-	f.Bind(c, false)
-	return c
+	}, func(c *call) error {
+		a, err := c.Approvals.Get(c, in.Approval)
+		if err != nil {
+			return fmt.Errorf("read the approval: %w", err)
+		}
+		return c.write(a, func(w io.Writer) error { return r.writeApproval(w, a) })
+	})
 }
 
 func orNone(text string) string { return cmp.Or(text, "none") }
@@ -125,9 +112,7 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 		requester += " (address not verified)"
 	}
 	pairs = append(pairs, "Requested by", requester)
-	if from != "" {
-		pairs = append(pairs, "From", from)
-	}
+	pairs = append(pairs, filled("From", from)...)
 	pairs = append(pairs, "Requested", localTime(a.CreatedAt), "Expires", localTime(a.ExpiresAt))
 	for _, contact := range a.Contacts {
 		pairs = append(pairs, "Payee's "+contact.Field, contactText(contact))
@@ -165,23 +150,20 @@ func (r *remote) writeApproval(w io.Writer, a *api.Approval) error {
 			}
 		}
 	}
-	if a.Role != "" {
-		pairs = append(pairs, "Must have the role", a.Role)
-	}
+	pairs = append(pairs, filled("Must have the role", a.Role)...)
 	if a.DecidedBy != nil {
 		pairs = append(pairs, "Decided by", a.DecidedBy.Name+", "+localTime(a.DecidedAt))
 	}
-	for _, more := range [][2]string{{"Checked", a.Verification}, {"Reason", a.Reason}, {"You cannot approve", a.CannotBecause}} {
-		if more[1] != "" {
-			pairs = append(pairs, more[0], more[1])
-		}
-	}
+	pairs = append(pairs, filled("Checked", a.Verification, "Reason", a.Reason, "You cannot approve", a.CannotBecause)...)
 	return term.WritePairs(r.terminal, w, append(pairs, "Digest", a.Digest)...)
 }
 
 func newApprovalsLines(r *remote) *cobra.Command {
-	var flag, approval string
-	c := listCommand(r.terminal, &cobra.Command{
+	var in struct {
+		Approval string
+		Flag     approvalFlag `flag:"flag" usage:"only those with this flag: %s"`
+	}
+	return newList(r, anywhere, &in, &cobra.Command{
 		Use: "lines APPROVAL", Short: "List what the approval of an import is for",
 		Long: `List the lines of an import or a bulk that wait for approval, with account
 numbers in full, which the audit log tells, how to reach each payee, and what
@@ -190,21 +172,12 @@ changed about it in the last 30 days.`,
   bursar approvals lines apr_01jd2s1t3v5w7x9y1z3a5b7c9d --flag shared_account --csv`,
 	}, list[api.ApprovalLine]{
 		noun: "lines",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.ApprovalLine, error], error) {
-			if err := oneOf("flag", flag, api.ApprovalFlags()); err != nil {
-				return nil, err
-			}
-			s, err := r.connect()
-			if err != nil {
-				return nil, err
-			}
-			return s.Approvals.AllLines(ctx, approval, client.ApprovalLinesParams{Flag: flag, Limit: limit}), nil
+		rows: func(c *call, limit int) (iter.Seq2[api.ApprovalLine, error], error) {
+			return c.Approvals.AllLines(c, in.Approval, client.ApprovalLinesParams{Flag: string(in.Flag), Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"line", "payee", "change", "flags", "state", "contacts", "changed lately"},
-				Empty: "There are no lines."}
-		},
-		cells: func(_ term.Format, l api.ApprovalLine) []string {
+		table: &term.Table{Columns: []string{"line", "payee", "change", "flags", "state", "contacts", "changed lately"},
+			Empty: "There are no lines."},
+		cells: func(_ *call, l api.ApprovalLine) []string {
 			var changes []string
 			for _, f := range l.Fields {
 				if f.Before != f.After {
@@ -223,95 +196,68 @@ changed about it in the last 30 days.`,
 				strings.Join(contacts, ", "), strings.Join(lately, ", ")}
 		},
 	})
-	run := c.RunE
-	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), cobra.NoFileCompletions
-	c.RunE = func(c *cobra.Command, args []string) error {
-		approval = args[0]
-		return run(c, nil)
-	}
-	c.Flags().StringVar(&flag, "flag", "", "only those with this flag: "+strings.Join(api.ApprovalFlags(), ", "))
-	completeWords(c, "flag", api.ApprovalFlags())
-	return c
 }
 
 func newApprovalsPolicy(r *remote) *cobra.Command {
-	var f term.Format
-	var approval string
-	var hours, demand int64
-	policies := []string{api.ReceivingAutomatic, api.ReceivingTwoPersons, api.ReceivingOnePerson}
-	c := &cobra.Command{
+	var in struct {
+		Approval *receivingPolicy `flag:"approval" usage:"automatic (two people as soon as there are two who could), two_persons or one_person"`
+		Hours    *int64           `flag:"cooling-hours" usage:"hours until an approved change can be paid"`
+		Demand   *int64           `flag:"second-person-hours" usage:"hours that changes need a second person after the last one has gone"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "policy", Short: "Show or set how many people a change takes",
 		Long: `Show how many people a change of a receiving method takes in the workspace,
 and for how many hours an approved one cannot be paid yet; with flags, set it.
 What protects less waits for a second person, where there is one.`,
 		Example: `  bursar approvals policy
   bursar approvals policy --approval two_persons --cooling-hours 48`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := oneOf("approval", approval, policies); err != nil {
-				return err
-			}
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			var change client.ReceivingPolicyParams
-			if c.Flags().Changed("approval") {
-				change.ReceivingApproval = &approval
-			}
-			if c.Flags().Changed("cooling-hours") {
-				change.ReceivingCoolingHours = &hours
-			}
-			var p *api.ReceivingPolicy
-			if c.Flags().Changed("second-person-hours") {
-				change.SecondPersonHours = &demand
-			}
-			if change == (client.ReceivingPolicyParams{}) {
-				p, err = s.Approvals.Policy(c.Context(), w.ID)
-			} else {
-				p, err = s.Approvals.UpdatePolicy(c.Context(), w.ID, change)
-			}
-			if err != nil {
-				return fmt.Errorf("read or set the policy: %w", err)
-			}
-			return f.Write(r.terminal, p, func(out io.Writer) error {
-				pairs := []string{"Approval", p.ReceivingApproval, "People", fmt.Sprint(p.Persons), "Cooling hours", fmt.Sprint(p.CoolingHours)}
-				for _, a := range p.Approvers {
-					text := a.Email
-					if a.CountsFrom != 0 {
-						text += ", counts from " + localTime(a.CountsFrom)
-					}
-					if !a.EmailProved {
-						text += ", address not verified"
-					}
-					pairs = append(pairs, "May approve", text)
-				}
-				if p.DemandedUntil != 0 {
-					pairs = append(pairs, "Second person needed until", localTime(p.DemandedUntil))
-				}
-				if p.Suspended != nil {
-					pairs = append(pairs, "Suspended", "what one person decided alone: set it again to have it confirmed")
-				}
-				if p.ApprovalID != "" {
-					pairs = append(pairs, "Waits for approval", p.ApprovalID)
-				}
-				return term.WritePairs(r.terminal, out, pairs...)
-			})
-		},
+	}, func(c *call) error {
+		change := client.ReceivingPolicyParams{ReceivingApproval: (*string)(in.Approval), ReceivingCoolingHours: in.Hours,
+			SecondPersonHours: in.Demand}
+		var p *api.ReceivingPolicy
+		var err error
+		if change == (client.ReceivingPolicyParams{}) {
+			p, err = c.Approvals.Policy(c, c.workspace.ID)
+		} else {
+			p, err = c.Approvals.UpdatePolicy(c, c.workspace.ID, change)
+		}
+		if err != nil {
+			return fmt.Errorf("read or set the policy: %w", err)
+		}
+		return c.writePairs(p, policyPairs(p)...)
+	})
+}
+
+// receivingPolicy is how many people a change of a receiving method takes.
+type receivingPolicy string
+
+func (*receivingPolicy) words() []string {
+	return []string{api.ReceivingAutomatic, api.ReceivingTwoPersons, api.ReceivingOnePerson}
+}
+
+// policyPairs returns the lines that show how many people a change takes.
+func policyPairs(p *api.ReceivingPolicy) []string {
+	pairs := []string{"Approval", p.ReceivingApproval, "People", fmt.Sprint(p.Persons), "Cooling hours", fmt.Sprint(p.CoolingHours)}
+	for _, a := range p.Approvers {
+		text := a.Email
+		if a.CountsFrom != 0 {
+			text += ", counts from " + localTime(a.CountsFrom)
+		}
+		if !a.EmailProved {
+			text += ", address not verified"
+		}
+		pairs = append(pairs, "May approve", text)
 	}
-	c.Flags().StringVar(&approval, "approval", "", "automatic (two people as soon as there are two who could), two_persons or one_person")
-	c.Flags().Int64Var(&hours, "cooling-hours", 0, "hours until an approved change can be paid")
-	c.Flags().Int64Var(&demand, "second-person-hours", 0, "hours that changes need a second person after the last one has gone")
-	completeWords(c, "approval", policies)
-	_ = c.RegisterFlagCompletionFunc("second-person-hours", cobra.NoFileCompletions)
-	_ = c.RegisterFlagCompletionFunc("cooling-hours", cobra.NoFileCompletions)
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	pairs = append(pairs, filled("Second person needed until", localTime(p.DemandedUntil))...)
+	if p.Suspended != nil {
+		pairs = append(pairs, "Suspended", "what one person decided alone: set it again to have it confirmed")
+	}
+	return append(pairs, filled("Waits for approval", p.ApprovalID)...)
 }
 
 func newApprovalsExtend(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ WorkspaceID string }
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "extend [WORKSPACE-ID]", Short: "Extend by 72 hours how long changes need a second person",
 		Long: `Extend by 72 hours how long changes need a second person after the last one
 has gone, or how long an approver does not count whom one person has added
@@ -319,35 +265,26 @@ because no one else could agree. Approvers and owners of the organization can
 do that, once. An owner who is not a member gives the id of the workspace.`,
 		Example: `  bursar approvals extend
   bursar approvals extend ws_01jd2m8k3vq7w5x9y0z1a2b3c4`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
+	}, func(c *call) error {
+		id := in.WorkspaceID
+		if id == "" {
+			w, err := c.here()
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 {
-				w, err := r.currentWorkspace(c.Context(), s)
-				if err != nil {
-					return err
-				}
-				args = []string{w.ID}
-			}
-			done, err := s.Approvals.ExtendSecondPerson(c.Context(), args[0])
-			if err != nil {
-				return fmt.Errorf("extend how long changes need a second person: %w", err)
-			}
-			text := "There is nothing to extend."
-			if done.Extended {
-				text = "Extended by 72 hours, until " + localTime(done.DemandedUntil) + "."
-			}
-			if err := r.say("%s", text); err != nil {
-				return err
-			}
-			return f.Write(r.terminal, done, nothing)
-		},
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+			id = w.ID
+		}
+		done, err := c.Approvals.ExtendSecondPerson(c, id)
+		if err != nil {
+			return fmt.Errorf("extend how long changes need a second person: %w", err)
+		}
+		if done.Extended {
+			c.say("Extended by 72 hours, until %s.", localTime(done.DemandedUntil))
+		} else {
+			c.say("There is nothing to extend.")
+		}
+		return c.done(done)
+	})
 }
 
 // permissionsOf lists the permissions that a change of roles has added and removed.

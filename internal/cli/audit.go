@@ -66,9 +66,9 @@ func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 	flags.StringVar(&q.resource, "resource", "", "only entries about this resource")
 	q.bindOrganization(r, c)
 	q.bindCommon(c, "directory.entry.created")
-	r.inWorkspace(c)
+	r.bindWorkspace(c)
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
-	_ = c.RegisterFlagCompletionFunc("actor", r.completeMembers())
+	_ = c.RegisterFlagCompletionFunc("actor", members().completion(r))
 	var types []string
 	for _, kind := range audit.ResourceTypes() {
 		types = append(types, string(kind))
@@ -79,7 +79,7 @@ func (q *auditQuery) bind(r *remote, c *cobra.Command) {
 // bindOrganization lets a command read the log of an organization.
 func (q *auditQuery) bindOrganization(r *remote, c *cobra.Command) {
 	c.Flags().StringVar(&q.organization, "organization", "", "entries of this organization that belong to no workspace")
-	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
+	_ = c.RegisterFlagCompletionFunc("organization", organizations().completion(r))
 }
 
 // bindCommon binds the filters that the operator's log has, too.
@@ -140,8 +140,7 @@ func (q *auditQuery) check(now time.Time) (client.AuditListParams, error) {
 
 // auditSource reads the entries that match a query.
 type auditSource struct {
-	r    *remote
-	s    *session
+	*call
 	p    client.AuditListParams
 	mine bool
 }
@@ -156,50 +155,50 @@ func (q *auditQuery) source(ctx context.Context, r *remote) (*auditSource, error
 	if err != nil {
 		return nil, err
 	}
-	a := &auditSource{r: r, s: s, p: p, mine: q.mine}
+	a := &auditSource{call: r.call(ctx, s), p: p, mine: q.mine}
 	switch {
 	case q.mine:
 	case q.organization != "":
-		o, err := s.findOrganization(ctx, q.organization, "--organization")
+		o, err := organizations().find(a.call, q.organization)
 		if err != nil {
 			return nil, err
 		}
 		a.p.OrganizationID = o.ID
 	default:
-		w, err := r.currentWorkspace(ctx, s)
+		w, err := a.here()
 		if err != nil {
 			return nil, err
 		}
 		a.p.WorkspaceID = w.ID
 	}
-	if a.p.Actor, err = a.findActor(ctx, q.actor); err != nil {
+	if a.p.Actor, err = a.findActor(q.actor); err != nil {
 		return nil, err
 	}
-	a.p.ResourceID, err = a.findResource(ctx, q.resource)
+	a.p.ResourceID, err = a.findResource(q.resource)
 	return a, err
 }
 
 // actorsSearched is the number of entries searched for an actor who is not a member, such as a former member or a machine client.
 const actorsSearched = 1000
 
-func (a *auditSource) findActor(ctx context.Context, ref string) (string, error) {
+func (a *auditSource) findActor(ref string) (string, error) {
 	if ref == "" || term.IsID(ref) {
 		return ref, nil // the log can contain ids that no longer exist
 	}
 	if a.p.WorkspaceID != "" {
-		all, err := a.s.members(ctx, a.p.WorkspaceID)
+		all, err := members().all(a.call)
 		if err != nil && !client.IsForbidden(err) {
 			return "", err
 		}
 		known := func(m api.Member) bool { return strings.EqualFold(m.Email, ref) || strings.EqualFold(m.Name, ref) }
 		if slices.ContainsFunc(all, known) {
-			m, err := pick(ctx, a.s.terminal, "member", ref, memberCandidates(all))
+			m, err := members().pick(a.call, ref, all)
 			return m.ID, err
 		}
 	}
 	var list []candidate[string]
 	met, n := map[string]bool{}, 0
-	for row, err := range a.s.Audit.All(ctx, client.AuditListParams{WorkspaceID: a.p.WorkspaceID, OrganizationID: a.p.OrganizationID}) {
+	for row, err := range a.Audit.All(a, client.AuditListParams{WorkspaceID: a.p.WorkspaceID, OrganizationID: a.p.OrganizationID}) {
 		if err != nil {
 			return "", fmt.Errorf("search the log for the actor: %w", err)
 		}
@@ -211,39 +210,35 @@ func (a *auditSource) findActor(ctx context.Context, ref string) (string, error)
 			break
 		}
 	}
-	id, err := pick(ctx, a.s.terminal, "actor", ref, list)
+	id, err := pick(a, a.terminal, "actor", ref, list)
 	if err == nil && id == "" {
 		err = fmt.Errorf("the log has no id for %q, so it cannot be filtered", ref)
 	}
 	return id, err
 }
 
-func (a *auditSource) findResource(ctx context.Context, ref string) (string, error) {
+func (a *auditSource) findResource(ref string) (string, error) {
 	if ref == "" || term.IsID(ref) {
 		return ref, nil // the log can contain ids that no longer exist
 	}
 	switch kind := audit.ResourceType(a.p.ResourceType); kind {
 	case audit.Member, audit.UserAccount:
 		if a.p.WorkspaceID != "" {
-			m, err := a.s.findMember(ctx, a.p.WorkspaceID, ref)
+			m, err := members().find(a.call, ref)
 			return m.ID, err
 		}
 	case audit.DirectoryEntry:
 		if a.p.WorkspaceID != "" {
-			e, err := a.r.findEntry(ctx, a.s, ref)
-			if err != nil {
-				return "", err
-			}
-			return e.ID, nil
+			return entryID(a.call, ref)
 		}
 	case audit.Workspace:
-		w, err := a.s.findWorkspace(ctx, ref)
+		w, err := workspaces().find(a.call, ref)
 		return w.ID, err
 	case audit.Organization:
-		o, err := a.s.findOrganization(ctx, ref, "--resource")
+		o, err := organizations().find(a.call, ref)
 		return o.ID, err
 	case audit.Key:
-		k, err := a.s.findKey(ctx, ref)
+		k, err := keys().find(a.call, ref)
 		return k.ID, err
 	}
 	return ref, nil
@@ -257,11 +252,11 @@ func (a *auditSource) rows(ctx context.Context, from time.Time, page int) iter.S
 		p.From = from
 	}
 	if !a.mine {
-		return a.s.Audit.All(ctx, p)
+		return a.Audit.All(ctx, p)
 	}
 	// The API cannot filter the user's own activity, so it is filtered here.
 	return func(yield func(api.AuditEntry, error) bool) {
-		for row, err := range a.s.Auth.AllActivity(ctx, client.ListParams{Limit: page}) {
+		for row, err := range a.Auth.AllActivity(ctx, client.ListParams{Limit: page}) {
 			if err == nil && row.Timestamp < p.From.UnixMilli() && !p.From.IsZero() {
 				return
 			}
@@ -274,7 +269,7 @@ func (a *auditSource) rows(ctx context.Context, from time.Time, page int) iter.S
 
 // all returns all entries of the log, without filters, newest first.
 func (a *auditSource) all(ctx context.Context) iter.Seq2[api.AuditEntry, error] {
-	return a.s.Audit.All(ctx, client.AuditListParams{WorkspaceID: a.p.WorkspaceID, OrganizationID: a.p.OrganizationID, Limit: 25})
+	return a.Audit.All(ctx, client.AuditListParams{WorkspaceID: a.p.WorkspaceID, OrganizationID: a.p.OrganizationID, Limit: 25})
 }
 
 func matches(p client.AuditListParams, row api.AuditEntry) bool {
@@ -285,7 +280,8 @@ func matches(p client.AuditListParams, row api.AuditEntry) bool {
 
 func newAuditList(r *remote) *cobra.Command {
 	var q auditQuery
-	c := listCommand(r.terminal, &cobra.Command{
+	table := &term.Table{Columns: auditColumns(), Detail: []string{"action"}, Empty: noAuditEntries}
+	c := newLocalList(r.terminal, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List entries of the audit log, newest first",
 		Long: "List entries of the audit log, newest first. Times are in your time zone.\n--csv writes every field, as 'bursar audit export' does.\n" + auditFilters + ownActivity,
 		Example: `  bursar audit list --since 24h
@@ -293,22 +289,19 @@ func newAuditList(r *remote) *cobra.Command {
   bursar audit list --resource-type member --resource "Grace Hopper" --all --json`,
 	}, list[api.AuditEntry]{
 		noun: "audit log",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.AuditEntry, error], error) {
-			a, err := q.source(ctx, r)
+		rows: func(c *call, limit int) (iter.Seq2[api.AuditEntry, error], error) {
+			if c.format.CSV {
+				table.Columns = auditlog.Columns()
+			}
+			a, err := q.source(c, r)
 			if err != nil {
 				return nil, err
 			}
-			return a.rows(ctx, time.Time{}, limit), nil
+			return a.rows(c, time.Time{}, limit), nil
 		},
-		table: func(f term.Format) *term.Table {
-			table := &term.Table{Columns: auditColumns(), Detail: []string{"action"}, Empty: noAuditEntries}
-			if f.CSV {
-				table.Columns = auditlog.Columns()
-			}
-			return table
-		},
-		cells: func(f term.Format, row api.AuditEntry) []string {
-			if f.CSV {
+		table: table,
+		cells: func(c *call, row api.AuditEntry) []string {
+			if c.format.CSV {
 				return auditlog.Cells(row)
 			}
 			return auditCells(row)

@@ -54,7 +54,7 @@ and --since is a file with an older checkpoint that the proof leads on from.
 				form = client.ExportRawCSV
 			}
 			write := func(w io.Writer) error {
-				return a.s.Audit.Export(c.Context(), a.p, form, io.MultiWriter(w, &n))
+				return a.Audit.Export(c.Context(), a.p, form, io.MultiWriter(w, &n))
 			}
 			if args[0] == "-" {
 				err = write(r.terminal.Out)

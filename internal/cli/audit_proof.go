@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"bursar/api"
 	"bursar/internal/auditlog"
 	"bursar/internal/auditlog/tree"
 	"bursar/internal/cli/term"
@@ -17,9 +18,13 @@ import (
 )
 
 func newAuditProve(r *remote) *cobra.Command {
-	var q auditQuery
-	var out string
-	c := &cobra.Command{
+	var in struct {
+		ID           string
+		Out          string            `flag:"out" usage:"file to write instead of standard output" files:"true"`
+		Since        string            `flag:"since" usage:"file with an older checkpoint that the proof leads on from" files:"true"`
+		Organization *api.Organization `flag:"organization" usage:"an entry of this organization that belongs to no workspace"`
+	}
+	c := newTask(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "prove ID", Short: "Write the proof of one entry",
 		Long: `Write what proves to somebody who has only the public key of the log that an
 entry is in it as it was written. 'bursar audit verify' reads it, without a
@@ -30,32 +35,25 @@ The entry is one of the workspace, or, with --organization, one that belongs
 to no workspace.`,
 		Example: `  bursar audit prove aud_01jd2s6w8x0y2z4a6b8c0d2e4f --out proof.json
   bursar audit prove aud_01jd2s6w8x0y2z4a6b8c0d2e4f --since old.checkpoint > proof.json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			since, err := sizeOf(q.since)
-			if err != nil {
-				return err
-			}
-			a, err := (&auditQuery{organization: q.organization}).source(c.Context(), r)
-			if err != nil {
-				return err
-			}
-			proof, err := a.s.Audit.Proof(c.Context(), a.p, args[0], since)
-			if err != nil {
-				return fmt.Errorf("prove the entry: %w", err)
-			}
-			if out == "" {
-				return printJSON(r.terminal.Out, proof)
-			}
-			return writeWhole(out, func(w io.Writer) error { return printJSON(w, proof) })
-		},
-	}
-	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output")
-	c.Flags().StringVar(&q.since, "since", "", "file with an older checkpoint that the proof leads on from")
-	c.Flags().StringVar(&q.organization, "organization", "", "an entry of this organization that belongs to no workspace")
-	r.inWorkspace(c)
+	}, func(c *call) error {
+		since, err := sizeOf(in.Since)
+		if err != nil {
+			return err
+		}
+		p, err := logOf(c, in.Organization)
+		if err != nil {
+			return err
+		}
+		proof, err := c.Audit.Proof(c, p, in.ID, since)
+		if err != nil {
+			return fmt.Errorf("prove the entry: %w", err)
+		}
+		if in.Out == "" {
+			return printJSON(r.terminal.Out, proof)
+		}
+		return writeWhole(in.Out, func(w io.Writer) error { return printJSON(w, proof) })
+	})
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
-	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
 	return c
 }
 
@@ -91,7 +89,7 @@ func (q *auditQuery) exportProof(c *cobra.Command, r *remote, file string) error
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { return a.s.Audit.ProofFile(c.Context(), a.p, since, w) }
+	write := func(w io.Writer) error { return a.Audit.ProofFile(c.Context(), a.p, since, w) }
 	if file == "-" {
 		err = write(r.terminal.Out)
 	} else {

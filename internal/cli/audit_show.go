@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -15,9 +14,11 @@ import (
 )
 
 func newAuditShow(r *remote) *cobra.Command {
-	var out term.Format
-	var q auditQuery
-	c := &cobra.Command{
+	var in struct {
+		ID           string
+		Organization *api.Organization `flag:"organization" usage:"entries of this organization that belong to no workspace"`
+	}
+	c := newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "show ID", Aliases: []string{"get", "view"},
 		Short: "Show an entry of the audit log with what it changed",
 		Long: `Show everything about an entry of the audit log, and each field that it
@@ -28,77 +29,62 @@ ID is what the lists show with --json or --csv. The entry is one of the
 workspace; with --organization, owners see one that belongs to no workspace.`,
 		Example: `  bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f
   bursar audit show aud_01jd2s6w8x0y2z4a6b8c0d2e4f --jq '.changes[].field'`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			a, err := q.source(c.Context(), r)
-			if err != nil {
-				return err
-			}
-			row, err := a.s.Audit.Get(c.Context(), a.p, args[0])
-			if err != nil {
-				return fmt.Errorf("show the audit entry: %w", err)
-			}
-			return out.Write(r.terminal, row, func(w io.Writer) error { return r.writeAuditEntry(w, *row) })
-		},
-	}
-	c.ValidArgsFunction = byPosition(r.complete(func(ctx context.Context, s *session) ([]string, error) {
-		s.terminal.In = nil // completion must not ask questions
-		return r.auditWords(ctx, s, q.organization)
-	}))
-	q.bindOrganization(r, c)
-	r.inWorkspace(c)
+	}, func(c *call) error {
+		p, err := logOf(c, in.Organization)
+		if err != nil {
+			return err
+		}
+		row, err := c.Audit.Get(c, p, in.ID)
+		if err != nil {
+			return fmt.Errorf("show the audit entry: %w", err)
+		}
+		return c.write(row, func(w io.Writer) error { return r.writeAuditEntry(w, *row) })
+	})
+	c.ValidArgsFunction = byPosition(auditWords(r))
 	c.MarkFlagsMutuallyExclusive("organization", "workspace")
-	out.Bind(c, false)
 	return c
 }
 
-// auditWords returns the ids of the newest entries.
-func (r *remote) auditWords(ctx context.Context, s *session, organization string) ([]string, error) {
-	p := client.AuditListParams{Limit: 25}
-	if organization != "" {
-		o, err := s.findOrganization(ctx, organization, "--organization")
-		if err != nil {
-			return nil, err
-		}
-		p.OrganizationID = o.ID
-	} else {
-		w, err := r.currentWorkspace(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		p.WorkspaceID = w.ID
+// logOf returns the parameters that select the log of an organization, or else of the workspace.
+func logOf(c *call, o *api.Organization) (client.AuditListParams, error) {
+	if o != nil {
+		return client.AuditListParams{OrganizationID: o.ID}, nil
 	}
-	page, err := s.Audit.List(ctx, p)
-	if err != nil {
-		return nil, err
+	w, err := c.here()
+	return client.AuditListParams{WorkspaceID: w.ID}, err
+}
+
+// auditWords completes the ids of the newest entries.
+func auditWords(r *remote) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return r.completeWith(func(c *call, _ []string, _ string) (words []string, err error) {
+			var o *api.Organization
+			if err := organizations().fill(c, &o, "", []string{command.Flag("organization").Value.String()}); err != nil {
+				return nil, err
+			}
+			p, err := logOf(c, o)
+			if err != nil {
+				return nil, err
+			}
+			p.Limit = 25
+			page, err := c.Audit.List(c, p)
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range page.Items {
+				words = append(words, described(row.ID, auditDescription(row)))
+			}
+			return words, nil
+		})(command, args, begun)
 	}
-	var words []string
-	for _, row := range page.Items {
-		words = append(words, described(row.ID, auditDescription(row)))
-	}
-	return words, nil
 }
 
 func (r *remote) writeAuditEntry(w io.Writer, row api.AuditEntry) error {
-	pairs := []string{"Time", localTime(row.Timestamp)}
-	add := func(name, value string) {
-		if value != "" {
-			pairs = append(pairs, name, value)
-		}
-	}
-	add("Description", auditDescription(row))
-	add("Outcome", row.Outcome)
-	add("Action", row.Action)
-	add("Actor", person(row.ActorName, row.ActorEmail))
-	add("Actor type", row.ActorType)
-	add("Actor id", row.ActorID)
-	add("Resource type", row.ResourceType)
-	add("Resource id", row.ResourceID)
-	add("Request id", row.RequestID)
-	add("IP address", row.IP)
-	add("Id", row.ID)
+	pairs := filled("Time", localTime(row.Timestamp), "Description", auditDescription(row), "Outcome", row.Outcome, "Action", row.Action,
+		"Actor", person(row.ActorName, row.ActorEmail), "Actor type", row.ActorType, "Actor id", row.ActorID,
+		"Resource type", row.ResourceType, "Resource id", row.ResourceID, "Request id", row.RequestID, "IP address", row.IP, "Id", row.ID)
 	if row.Seq > 0 {
-		add("Place", strconv.FormatInt(row.Seq, 10))
+		pairs = append(pairs, "Place", strconv.FormatInt(row.Seq, 10))
 	}
 	if len(row.Changes) > 0 {
 		pairs = append(pairs, "Changes", "")

@@ -51,7 +51,7 @@ func newAuditTail(r *remote) *cobra.Command {
 				next: func(ctx context.Context, after int64) (*api.AuditFeed, error) {
 					p := a.p
 					p.Limit = 0
-					return a.s.Audit.Feed(ctx, p, after, feedWait)
+					return a.Audit.Feed(ctx, p, after, feedWait)
 				},
 				print:  (&auditPrinter{terminal: r.terminal, format: f}).print,
 				say:    func(text string) { fmt.Fprintln(r.terminal.Err, text) },

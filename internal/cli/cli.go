@@ -1,4 +1,4 @@
-// Package cli is the command line. Each command has a file with its name.
+// Package cli is the command line. The commands for one noun share a file with its name.
 package cli
 
 import (

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -30,120 +28,120 @@ for 30 days.`,
 }
 
 func newBulk(r *remote, action, short string) *cobra.Command {
-	var f entryFilter
-	var out term.Format
-	var all, yes bool
-	arguments, least := " [ENTRY…]", 0
+	arguments := " [ENTRY…]"
 	example := "  bursar directory bulk " + action + ` --type person --status inactive
   bursar directory bulk ` + action + ` "Ada Lovelace" "Grace Hopper"`
 	if action == api.BulkTag || action == api.BulkUntag {
-		arguments, least = " TAG [ENTRY…]", 1
+		arguments = " TAG [ENTRY…]"
 		example = "  bursar directory bulk " + action + ` speaker --search berlin
   bursar directory bulk ` + action + ` speaker "Ada Lovelace" "Grace Hopper"`
 	}
-	c := &cobra.Command{
+	in := &bulkInputs{tagged: action == api.BulkTag || action == api.BulkUntag}
+	c := newCommand(r, workspaceIfNeeded, in, &cobra.Command{
 		Use:   action + arguments,
 		Short: short,
 		Long: short + `.
 
 Name the entries, or give filters that they match. Without names the command
 asks first, unless you pass --yes.`,
-		Example:           example,
-		Args:              cobra.MinimumNArgs(least),
-		ValidArgsFunction: r.completeEntry(true),
-		RunE: func(c *cobra.Command, args []string) error {
-			p := api.BulkCreate{Action: action}
-			if least > 0 {
-				p.Tag, args = &args[0], args[1:]
-			}
-			filtered := f != entryFilter{}
-			if count := len(args); (count > 0) == (filtered || all) || filtered && all {
-				return term.Usagef("name the entries, or give filters, or --all")
-			}
-			if err := errors.Join(oneOf("type", f.kind, api.EntryTypes()), oneOf("status", f.status, api.EntryStatuses())); err != nil {
-				return err
-			}
-			return r.bulk(c.Context(), p, f, args, yes, out)
-		},
-	}
-	f.bind(r, c)
-	c.Flags().StringVarP(&f.words, "search", "q", "", "only entries with these `words`")
-	c.Flags().BoolVar(&all, "all", false, "all entries of the workspace")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	out.Bind(c, false)
+		Example: example,
+	}, func(c *call) error { return bulk(c, action, in) })
+	c.ValidArgsFunction = entries().completion(r)
 	return c
 }
 
+// bulkInputs are the inputs of a bulk change.
+type bulkInputs struct {
+	Arguments []string
+	All       bool `flag:"all" usage:"all entries of the workspace"`
+	entryFilter
+	entryWords
+	confirmation
+	tagged bool // the first argument is a tag
+}
+
+// filter returns the filter of the flags, or nil if none is given.
+func (b *bulkInputs) filter() *api.BulkFilter {
+	if b.entryFilter == (entryFilter{}) && b.Words == "" {
+		return nil
+	}
+	return &api.BulkFilter{Type: notEmpty(string(b.Type)), Status: notEmpty(string(b.Status)), Tag: notEmpty(string(b.Tag)),
+		Q: notEmpty(b.Words)}
+}
+
+// names returns the names of entries.
+func (b *bulkInputs) names() []string {
+	if b.tagged {
+		return b.Arguments[1:]
+	}
+	return b.Arguments
+}
+
+func (b *bulkInputs) check() error {
+	filtered := b.filter() != nil
+	if len(b.names()) > 0 == (filtered || b.All) || filtered && b.All {
+		return term.Usagef("name the entries, or give filters, or --all")
+	}
+	return nil
+}
+
 // bulk changes the given entries, or those that a filter selects.
-func (r *remote) bulk(ctx context.Context, p api.BulkCreate, f entryFilter, refs []string, yes bool, out term.Format) error {
-	s, w, err := r.connectWorkspace(ctx)
+func bulk(c *call, action string, in *bulkInputs) error {
+	w, err := c.here()
 	if err != nil {
 		return err
 	}
-	p.WorkspaceID = w.ID
-	if len(refs) == 0 {
-		p.Filter = &api.BulkFilter{Type: filled(f.kind), Status: filled(f.status), Tag: filled(f.tag), Q: filled(f.words)}
-		question := p.Action + " all entries of " + term.Printable(w.Name)
-		if f != (entryFilter{}) {
-			question += " that match"
-		}
-		if err := r.terminal.Confirm(ctx, question+"?", yes); err != nil {
-			return err
-		}
-	} else {
-		list, err := r.findEntries(ctx, s, refs)
-		if err != nil {
+	p := api.BulkCreate{WorkspaceID: w.ID, Action: action}
+	if in.tagged {
+		p.Tag = &in.Arguments[0]
+	}
+	if refs := in.names(); len(refs) > 0 {
+		var list []api.Entry
+		if err := entries().fill(c, &list, "", refs); err != nil {
 			return err
 		}
 		for _, e := range list {
 			p.IDs = append(p.IDs, e.ID)
 		}
+	} else {
+		question := action + " all entries of " + w.Name
+		if p.Filter = in.filter(); p.Filter == nil {
+			p.Filter = &api.BulkFilter{}
+		} else {
+			question += " that match"
+		}
+		if err := c.confirm(in.confirmation, "%s?", question); err != nil {
+			return err
+		}
 	}
-	done, err := s.Directory.Bulk(ctx, p)
+	done, err := c.Directory.Bulk(c, p)
 	if err != nil {
-		return fmt.Errorf("%s entries: %w", p.Action, err)
+		return fmt.Errorf("%s entries: %w", action, err)
 	}
-	return r.bulkDone(ctx, s, done, out)
-}
-
-// filled returns the value of a flag, or nil if it was not given.
-func filled(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
+	return bulkDone(c, done)
 }
 
 func newBulkUndo(r *remote) *cobra.Command {
-	var out term.Format
-	c := &cobra.Command{
+	var in struct{ Bulk string }
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use:   "undo BULK",
 		Short: "Undo a bulk change",
 		Long: `Undo a bulk change of the last 30 days. An entry that somebody has changed
 since in the same respect stays as it is. BULK is the id that the command has
 written when it made the change.`,
-		Example:           "  bursar directory bulk undo bulk_01jd2s6w8x0y2z4a6b8c0d2e4f",
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			done, err := s.Directory.UndoBulk(c.Context(), args[0])
-			if err != nil {
-				return fmt.Errorf("undo %s: %w", term.Printable(args[0]), err)
-			}
-			return r.bulkDone(c.Context(), s, done, out)
-		},
-	}
-	out.Bind(c, false)
-	return c
+		Example: "  bursar directory bulk undo bulk_01jd2s6w8x0y2z4a6b8c0d2e4f",
+	}, func(c *call) error {
+		done, err := c.Directory.UndoBulk(c, in.Bulk)
+		if err != nil {
+			return fmt.Errorf("undo %s: %w", term.Printable(in.Bulk), err)
+		}
+		return bulkDone(c, done)
+	})
 }
 
 // bulkDone waits for the end of a bulk change and prints its result.
-func (r *remote) bulkDone(ctx context.Context, s *session, b *api.Bulk, out term.Format) error {
-	b, err := r.watchBulk(ctx, s, b)
+func bulkDone(c *call, b *api.Bulk) error {
+	b, err := watchBulk(c, b)
 	if err != nil {
 		return err
 	}
@@ -157,26 +155,24 @@ func (r *remote) bulkDone(ctx context.Context, s *session, b *api.Bulk, out term
 	if b.Changed > 0 {
 		text += " Undo it with 'bursar directory bulk undo " + b.ID + "'."
 	}
-	if err := r.say("%s", text); err != nil {
-		return err
-	}
-	return out.Write(r.terminal, b, nothing)
+	c.say("%s", text)
+	return c.done(b)
 }
 
 // watchBulk shows the progress of a bulk change until it ends.
-func (r *remote) watchBulk(ctx context.Context, s *session, b *api.Bulk) (*api.Bulk, error) {
+func watchBulk(c *call, b *api.Bulk) (*api.Bulk, error) {
 	if b.Ended() {
 		return b, nil
 	}
-	bar := term.NewProgress(r.terminal, "entries", b.Entries)
+	bar := term.NewProgress(c.r.terminal, "entries", b.Entries)
 	defer bar.Close()
 	for !b.Ended() {
 		select {
 		case <-time.After(watchInterval):
-		case <-ctx.Done():
+		case <-c.Done():
 			return nil, fmt.Errorf("interrupted, and %s goes on at the server: end it with\nbursar api POST /directory/bulk/%s/cancel", b.ID, b.ID)
 		}
-		now, err := s.Directory.GetBulk(ctx, b.ID)
+		now, err := c.Directory.GetBulk(c, b.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -1,24 +1,22 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"bursar/api"
 	"bursar/client"
 	"bursar/internal/cli/term"
 	"bursar/internal/directory/entryfile"
 )
 
 func newDirectoryExport(r *remote) *cobra.Command {
-	var p client.DirectoryExportParams
-	var fields []string
-	c := &cobra.Command{
+	var in exportInputs
+	return newTask(r, inWorkspace, &in, &cobra.Command{
 		Use:   "export [FILE|-]",
 		Short: "Write entries to a CSV or NDJSON file that 'import' reads",
 		Long: `Write the entries of the workspace, in the order of --sort, to a file or to
@@ -43,77 +41,52 @@ their account numbers, are in it if you hold the permission ws.receiving.read.`,
   bursar directory export --type person --tag speaker speakers.ndjson
   bursar directory export --fields email,phone > contacts.csv
   bursar directory export --format ndjson | jq -r .label`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			name := "-"
-			if len(args) == 1 {
-				name = args[0]
-			}
-			p.Fields = strings.Join(fields, ",")
-			return r.exportEntries(c, name, p)
-		},
-	}
-	flags := c.Flags()
-	flags.StringVar(&p.Type, "type", "", "only entries of this type: person or organization")
-	flags.StringVar(&p.Status, "status", "", "only entries with this status: active or inactive")
-	flags.StringVar(&p.Tag, "tag", "", "only entries with this tag, by name or id")
-	flags.StringVarP(&p.Query, "search", "q", "", "only entries with these words")
-	bindSort(c, &p.Sort)
-	flags.StringVar(&p.Format, "format", "", "csv or ndjson; default by the name of the file, else csv")
-	flags.StringVar(&p.Delimiter, "delimiter", "", "column separator of a CSV file: a character, or tab (default ,)")
-	flags.StringSliceVar(&fields, "fields", nil, "only these fields, in this order")
-	flags.BoolVar(&p.Raw, "raw", false, term.RawUsage)
-	completeWords(c, "type", api.EntryTypes())
-	completeWords(c, "status", api.EntryStatuses())
-	completeWords(c, "format", entryfile.Formats())
-	completeFlag(c, "tag", r.completeTags())
-	return r.inWorkspace(c)
+	}, func(c *call) error { return exportEntries(c, &in) })
 }
 
-func (r *remote) exportEntries(c *cobra.Command, name string, p client.DirectoryExportParams) error {
-	ctx := c.Context()
-	if p.Format == "" {
-		p.Format = formatOf(name)
-	}
-	if p.Format == "" {
-		p.Format = entryfile.CSV
-	}
-	if strings.EqualFold(filepath.Ext(name), ".tsv") && p.Delimiter == "" {
-		p.Delimiter = "tab"
-	}
-	err := errors.Join(oneOf("format", p.Format, entryfile.Formats()), oneOf("type", p.Type, api.EntryTypes()), oneOf("status", p.Status, api.EntryStatuses()),
-		oneOf("sort", p.Sort, api.EntrySorts()))
-	if _, bad := entryfile.ParseDelimiter(p.Delimiter); bad != nil {
-		err = errors.Join(err, term.Usagef("--delimiter %w", bad))
-	}
-	if err != nil {
-		return err
-	}
-	s, err := r.connect()
-	if err != nil {
-		return err
-	}
-	w, err := r.currentWorkspace(ctx, s)
-	if err != nil {
-		return err
-	}
-	p.WorkspaceID = w.ID
+// exportInputs are the inputs of 'directory export'.
+type exportInputs struct {
+	File      string     `files:"true"`
+	Search    string     `flag:"search,q" usage:"only entries with these words"`
+	Format    fileFormat `flag:"format" usage:"csv or ndjson; default by the name of the file, else csv"`
+	Delimiter delimiter  `flag:"delimiter" usage:"column separator of a CSV file: a character, or tab (default ,)"`
+	Fields    []string   `flag:"fields" usage:"only these fields, in this order"`
+	Raw       rawCSV
+	Tag       tagName `flag:"tag" usage:"only entries with this tag, by name or id"`
+	entryKind
+	entrySorting
+}
+
+func exportEntries(c *call, in *exportInputs) error {
+	name := cmp.Or(in.File, "-")
+	filter := entryFilter{in.entryKind, in.Tag}
+	p := client.DirectoryExportParams{DirectoryListParams: filter.params(c, in.Search, in.Sort),
+		Format:    cmp.Or(string(in.Format), formatOf(name), entryfile.CSV),
+		Delimiter: in.Delimiter.of(name), Fields: strings.Join(in.Fields, ","), Raw: in.Raw.on}
 	n := recordCounter{csv: p.Format == entryfile.CSV}
-	write := func(to io.Writer) error { return s.Directory.Export(ctx, p, io.MultiWriter(to, &n)) }
-	title := name
+	write := func(to io.Writer) error { return c.Directory.Export(c, p, io.MultiWriter(to, &n)) }
+	title, err := name, error(nil)
 	if name == "-" {
-		title, err = "standard output", write(r.terminal.Out)
+		title, err = "standard output", write(c.r.terminal.Out)
 	} else {
 		err = writeWhole(name, write)
 	}
 	switch {
-	case ctx.Err() != nil:
+	case c.Err() != nil:
 		return errors.New("the export was interrupted; no file was written")
 	case err != nil:
-		return fmt.Errorf("export the directory of %s: %w", w.Name, err)
+		return fmt.Errorf("export the directory of %s: %w", c.workspace.Name, err)
 	}
 	if n.csv {
 		n.records-- // the header
 	}
-	return r.say("Exported %s from %s to %s.", counted(n.records, "entry", "entries"), w.Name, title)
+	c.say("Exported %s from %s to %s.", counted(n.records, "entry", "entries"), c.workspace.Name, title)
+	return nil
+}
+
+// rawCSV is the flag --raw of a command that writes CSV to a file.
+type rawCSV struct{ on bool }
+
+func (r *rawCSV) bind(_ *remote, c *cobra.Command) {
+	c.Flags().BoolVar(&r.on, "raw", false, term.RawUsage)
 }

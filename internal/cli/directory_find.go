@@ -2,8 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -22,47 +22,55 @@ const (
 	maxCandidates = 2000
 )
 
-// findEntry finds an entry by id or label.
-func (r *remote) findEntry(ctx context.Context, s *session, ref string) (*api.Entry, error) {
+// entries finds entries by id or label.
+func entries() *resource[api.Entry] {
+	return &resource[api.Entry]{
+		noun: "entry",
+		item: func(e api.Entry) item { return item{id: e.ID} },
+		direct: func(c *call, ref string) (api.Entry, bool, error) {
+			id, err := entryID(c, ref)
+			if err != nil {
+				return api.Entry{}, false, err
+			}
+			e, err := c.Directory.Get(c, id)
+			if err != nil {
+				return api.Entry{}, false, fmt.Errorf("read the entry %s: %w", term.Printable(id), err)
+			}
+			return *e, true, nil
+		},
+		words: completeEntries,
+	}
+}
+
+// entryID returns the id of the entry with an id, a shortened one or a label.
+func entryID(c *call, ref string) (string, error) {
 	if strings.HasPrefix(ref, entryPrefix) && !term.IsShortID(ref) {
-		found, err := s.Directory.Get(ctx, ref)
-		if err != nil {
-			return nil, fmt.Errorf("read the entry %s: %w", term.Printable(ref), err)
-		}
-		return found, nil
+		return ref, nil
 	}
-	w, err := r.currentWorkspace(ctx, s)
+	w, err := c.here()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	find := s.labelled
+	find := labelled
 	if term.IsShortID(ref) {
-		find = s.shortened
+		find = shortened
 	}
-	all, err := find(ctx, w, ref)
+	all, err := find(c, w, ref)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	id, err := pick(ctx, s.terminal, "entry", ref, all)
-	if err != nil {
-		return nil, err
-	}
-	found, err := s.Directory.Get(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the entry %s: %w", id, err)
-	}
-	return found, nil
+	return pick(c, c.terminal, "entry", ref, all)
 }
 
 // labelled returns the entries with a label, ignoring case.
-func (s *session) labelled(ctx context.Context, w api.Workspace, label string) ([]candidate[string], error) {
+func labelled(c *call, w api.Workspace, label string) ([]candidate[string], error) {
 	words := searchWords(label)
 	if words == "" {
 		return nil, fmt.Errorf("%q has no letter to search for: use the id of the entry", label)
 	}
 	var found []candidate[string]
 	seen := 0
-	for e, err := range s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID, Query: words}) {
+	for e, err := range c.Directory.All(c, client.DirectoryListParams{WorkspaceID: w.ID, Query: words}) {
 		if err != nil {
 			return nil, fmt.Errorf("search the directory of %s: %w", term.Printable(w.Name), err)
 		}
@@ -78,10 +86,10 @@ func (s *session) labelled(ctx context.Context, w api.Workspace, label string) (
 
 // shortened returns the entries with a shortened id. The API cannot search for a part of an id, so it searches the newest entries, which
 // are the ones shown in tables.
-func (s *session) shortened(ctx context.Context, w api.Workspace, ref string) ([]candidate[string], error) {
+func shortened(c *call, w api.Workspace, ref string) ([]candidate[string], error) {
 	var found []candidate[string]
 	seen := 0
-	for e, err := range s.Directory.All(ctx, client.DirectoryListParams{WorkspaceID: w.ID}) {
+	for e, err := range c.Directory.All(c, client.DirectoryListParams{WorkspaceID: w.ID}) {
 		if err != nil {
 			return nil, fmt.Errorf("search the directory of %s: %w", term.Printable(w.Name), err)
 		}
@@ -121,59 +129,45 @@ func searchWords(text string) string {
 	return kept
 }
 
-// findEntries finds entries by ids and labels, without duplicates.
-func (r *remote) findEntries(ctx context.Context, s *session, refs []string) ([]*api.Entry, error) {
-	var found []*api.Entry
-	for _, ref := range refs {
-		e, err := r.findEntry(ctx, s, ref)
-		if err != nil {
-			return nil, err
+// completeEntries completes with the ids of entries or with the labels that begin with the word.
+func completeEntries(c *call, args []string, begun string) (words []string, err error) {
+	w, err := c.here()
+	if err != nil {
+		return nil, err
+	}
+	byID := strings.HasPrefix(entryPrefix, begun) || strings.HasPrefix(begun, entryPrefix)
+	want := client.DirectoryListParams{WorkspaceID: w.ID, Limit: 100}
+	if !byID {
+		want.Query = searchWords(begun)
+	}
+	page, err := c.Directory.List(c, want)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range page.Items {
+		word, about := e.ID, e.Label
+		if !byID {
+			word, about = e.Label, e.Type+" "+e.ID
 		}
-		if !slices.ContainsFunc(found, func(other *api.Entry) bool { return other.ID == e.ID }) {
-			found = append(found, e)
+		if strings.HasPrefix(word, begun) && !slices.Contains(args, e.ID) && word == term.Printable(word) {
+			words = append(words, described(word, about))
 		}
 	}
-	return found, nil
-}
-
-// completeEntry completes the first argument, or all arguments, with the ids of entries or with the labels that begin with the word.
-func (r *remote) completeEntry(several bool) cobra.CompletionFunc {
-	return func(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		if len(args) > 0 && !several {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		byID := strings.HasPrefix(entryPrefix, begun) || strings.HasPrefix(begun, entryPrefix)
-		return r.completeHere(func(ctx context.Context, s *session, workspaceID string) ([]string, error) {
-			want := client.DirectoryListParams{WorkspaceID: workspaceID, Limit: 100}
-			if !byID {
-				want.Query = searchWords(begun)
-			}
-			page, err := s.Directory.List(ctx, want)
-			if err != nil {
-				return nil, err
-			}
-			var words []string
-			for _, e := range page.Items {
-				word, about := e.ID, e.Label
-				if !byID {
-					word, about = e.Label, e.Type+" "+e.ID
-				}
-				if strings.HasPrefix(word, begun) && !slices.Contains(args, e.ID) && word == term.Printable(word) {
-					words = append(words, described(word, about))
-				}
-			}
-			return words, nil
-		})(c, args, begun)
-	}
+	return words, nil
 }
 
 // deletedEntries returns the entries that were deleted but not yet purged. It reads the audit log, because the directory does not list
 // them.
-func (s *session) deletedEntries(ctx context.Context, workspaceID string) ([]candidate[string], error) {
+func deletedEntries(c *call) ([]candidate[string], error) {
 	const kept = 30 * 24 * time.Hour
 	var found []candidate[string]
-	want := client.AuditListParams{WorkspaceID: workspaceID, Action: "directory.entry.deleted", Outcome: client.OutcomeSuccess, From: time.Now().Add(-kept)}
-	for row, err := range s.Audit.All(ctx, want) {
+	w, err := c.here()
+	if err != nil {
+		return nil, err
+	}
+	want := client.AuditListParams{WorkspaceID: w.ID, Action: "directory.entry.deleted", Outcome: client.OutcomeSuccess,
+		From: time.Now().Add(-kept)}
+	for row, err := range c.Audit.All(c, want) {
 		if err != nil {
 			return nil, fmt.Errorf("search the audit log for deleted entries: %w", err)
 		}
@@ -193,4 +187,111 @@ func labelOf(description string) string {
 	_, rest, _ := strings.Cut(description, " ")
 	_, label, _ := strings.Cut(rest, " ")
 	return label
+}
+
+// entryKind selects entries by what they are.
+type entryKind struct {
+	Type   entryType   `flag:"type" usage:"only entries of this type: person or organization"`
+	Status entryStatus `flag:"status" usage:"only entries with this status: active or inactive"`
+}
+
+// entryFilter selects the entries to list.
+type entryFilter struct {
+	entryKind
+	Tag tagName `flag:"tag" usage:"only entries with this {tag}, by name or id"`
+}
+
+func (f entryFilter) params(c *call, words string, sort entrySort) client.DirectoryListParams {
+	return client.DirectoryListParams{WorkspaceID: c.workspace.ID, Type: string(f.Type), Status: string(f.Status), Tag: string(f.Tag),
+		Query: words, Sort: string(sort)}
+}
+
+// entryWords is the flag that selects entries by words.
+type entryWords struct {
+	Words string `flag:"search,q" usage:"only entries with these {words}"`
+}
+
+// entrySorting is the flag for the order of entries.
+type entrySorting struct {
+	Sort entrySort `flag:"sort" usage:"{order}: created, updated or label, with a minus from the end (default -created)"`
+}
+
+type (
+	entryType   string
+	entryStatus string
+	entrySort   string
+	tagName     string
+)
+
+func (*entryType) words() []string                         { return api.EntryTypes() }
+func (*entryStatus) words() []string                       { return api.EntryStatuses() }
+func (*entrySort) words() []string                         { return api.EntrySorts() }
+func (*tagName) completion(r *remote) cobra.CompletionFunc { return tags().completion(r) }
+
+func newEntryList(r *remote) *cobra.Command {
+	var in struct {
+		entryFilter
+		entryWords
+		entrySorting
+	}
+	return listEntries(r, &in, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"},
+		Short: "List entries, newest first",
+		Long: `List the entries of the workspace, newest first. Filters combine: an entry
+must match all of them. --sort gives another order: created, updated or label,
+each with a minus for the other way round. A search has no other order.
+
+--search matches the start of words in the label and in the fields. An entry
+must have all of the words.`,
+		Example: `  bursar directory list
+  bursar directory list --type organization --status active
+  bursar directory list --tag speaker --search "love ada"
+  bursar directory list --sort label
+  bursar directory list --all --csv > people.csv
+  bursar directory list --jq '.[].fields.email'`,
+	}, func() (entryFilter, string, entrySort) { return in.entryFilter, in.Words, in.Sort })
+}
+
+func newEntrySearch(r *remote) *cobra.Command {
+	var in struct {
+		Words []string
+		entryFilter
+	}
+	return listEntries(r, &in, &cobra.Command{
+		Use:   "search WORDS…",
+		Short: "Find entries by words in their label and fields",
+		Long: `Find the entries that have all of the words in their label or their fields.
+Search matches the start of words and ignores case.`,
+		Example: `  bursar directory search love
+  bursar directory search ada example.com --type person
+  bursar directory search +49 170 --json`,
+	}, func() (entryFilter, string, entrySort) { return in.entryFilter, strings.Join(in.Words, " "), "" })
+}
+
+// listEntries completes a command that lists the entries of a query.
+func listEntries(r *remote, in any, c *cobra.Command, query func() (f entryFilter, words string, sort entrySort)) *cobra.Command {
+	table := &term.Table{Columns: []string{"label", "type", "status", "contact", "id"}}
+	return newList(r, inWorkspace, in, c, list[api.EntrySummary]{
+		noun: "directory",
+		rows: func(c *call, limit int) (iter.Seq2[api.EntrySummary, error], error) {
+			f, words, sort := query()
+			name := term.Printable(c.workspace.Name)
+			table.Empty = "No matching entries in " + name + "."
+			if f == (entryFilter{}) && words == "" {
+				table.Empty = "The directory of " + name + " is empty. Add entries with 'bursar directory create' or 'bursar directory import'."
+			}
+			p := f.params(c, words, sort)
+			p.Limit = limit
+			return c.Directory.All(c, p), nil
+		},
+		table: table,
+		cells: func(_ *call, e api.EntrySummary) []string {
+			return []string{e.Label, e.Type, e.Status, contact(e), e.ID}
+		},
+	})
+}
+
+// contact returns the email address of an entry, or else its phone number.
+func contact(e api.EntrySummary) string {
+	return cmp.Or(e.Fields.Display(api.FieldEmail), e.Fields.Display(api.FieldPhone))
 }

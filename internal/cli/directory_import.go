@@ -3,7 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
-	"context"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/csv"
@@ -29,21 +29,27 @@ import (
 	"bursar/internal/directory/entryfile"
 )
 
-// importFlags contains the flags for how a file is imported.
-type importFlags struct {
-	format, delimiter, kind string
-	match, onMatch          string
-	onDuplicate             string
-	mapping                 []string
-	dry, again, raw         bool
-	refused                 string
-	wait                    time.Duration
+// importInputs are the inputs of 'directory import'.
+type importInputs struct {
+	File        string        `files:"true"`
+	Format      fileFormat    `flag:"format" usage:"csv or ndjson; else by the name of the file, or by how it begins"`
+	Delimiter   delimiter     `flag:"delimiter" usage:"what separates the columns of a CSV file: a character, or tab; else by its header"`
+	Raw         bool          `flag:"raw" usage:"keep the ' before what a spreadsheet would run: the file was exported with --raw"`
+	Mapping     []string      `flag:"map" usage:"HEADER=COLUMN: where a column goes; HEADER= leaves it out (may be repeated)" commas:"true"`
+	Type        entryType     `flag:"type" usage:"what lines without a type are: person or organization"`
+	Match       matchKey      `flag:"match" usage:"what makes a line an update: id, external_id, email, phone or account" default:"id"`
+	OnMatch     string        `flag:"on-match" usage:"what becomes of such a line: update, skip or refuse" words:"update,skip,refuse" default:"update"`
+	OnDuplicate onDuplicate   `flag:"on-duplicate" usage:"what becomes of a new entry that may be a double: allow, warn or refuse"`
+	Dry         bool          `flag:"dry-run" usage:"show line by line what would be done, and change nothing"`
+	Again       bool          `flag:"again" usage:"import every line once more, also what was imported before"`
+	Refused     string        `flag:"refused" usage:"write refused lines here (default FILE.refused.csv or .ndjson)" files:"true"`
+	Wait        time.Duration `flag:"wait" usage:"how long to wait for a server that does not answer" default:"2m"`
+	p           client.ImportParams
 }
 
 func newDirectoryImport(r *remote) *cobra.Command {
-	var f importFlags
-	var out term.Format
-	c := &cobra.Command{
+	var in importInputs
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use:   "import FILE|-",
 		Short: "Create and update entries from a CSV or NDJSON file",
 		Long: `Send a file, or standard input where FILE is "-", to the server, which imports
@@ -94,60 +100,53 @@ where a line was refused.`,
   bursar directory import payroll.csv --match external_id --map "Full name=name" --map "Notes="
   bursar directory export | bursar directory import - --workspace archive --map id=
   bursar directory import - --format ndjson --refused refused.ndjson < people.ndjson`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return r.importEntries(c.Context(), args[0], f, out) },
-	}
-	flags := c.Flags()
-	flags.StringVar(&f.format, "format", "", "csv or ndjson; else by the name of the file, or by how it begins")
-	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the columns of a CSV file: a character, or tab; else by its header")
-	flags.BoolVar(&f.raw, "raw", false, "keep the ' before what a spreadsheet would run: the file was exported with --raw")
-	flags.StringArrayVar(&f.mapping, "map", nil, "HEADER=COLUMN: where a column goes; HEADER= leaves it out (may be repeated)")
-	flags.StringVar(&f.kind, "type", "", "what lines without a type are: person or organization")
-	flags.StringVar(&f.match, "match", "id", "what makes a line an update: id, external_id, email, phone or account")
-	flags.StringVar(&f.onMatch, "on-match", "update", "what becomes of such a line: update, skip or refuse")
-	flags.StringVar(&f.onDuplicate, "on-duplicate", "", "what becomes of a new entry that may be a double: allow, warn or refuse")
-	flags.BoolVar(&f.dry, "dry-run", false, "show line by line what would be done, and change nothing")
-	flags.BoolVar(&f.again, "again", false, "import every line once more, also what was imported before")
-	flags.StringVar(&f.refused, "refused", "", "write refused lines here (default FILE.refused.csv or .ndjson)")
-	flags.DurationVar(&f.wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
-	completeWords(c, "format", entryfile.Formats())
-	completeWords(c, "type", api.EntryTypes())
-	completeWords(c, "match", matchKeys())
-	completeWords(c, "on-match", onMatches())
-	completeWords(c, "on-duplicate", api.OnDuplicates())
-	r.inWorkspace(c)
-	out.Bind(c, false)
-	return c
+	}, func(c *call) error { return importEntries(c, &in) })
 }
 
-func matchKeys() []string { return []string{"id", "external_id", "email", "phone", "account"} }
-func onMatches() []string { return []string{"update", "skip", "refuse"} }
-
-// params validates the flags and returns the parameters of the import.
-func (f *importFlags) params(name string) (client.ImportParams, error) {
-	p := client.ImportParams{Format: f.format, DefaultType: f.kind, Match: f.match, OnMatch: f.onMatch, OnDuplicate: f.onDuplicate, DryRun: f.dry, Delimiter: f.delimiter, Raw: f.raw, Mapping: map[string]string{}}
-	err := errors.Join(oneOf("format", f.format, entryfile.Formats()), oneOf("type", f.kind, api.EntryTypes()),
-		oneOf("match", f.match, matchKeys()), oneOf("on-match", f.onMatch, onMatches()), oneOf("on-duplicate", f.onDuplicate, api.OnDuplicates()))
-	if _, bad := entryfile.ParseDelimiter(f.delimiter); bad != nil {
-		err = errors.Join(err, term.Usagef("--delimiter %w", bad))
-	}
-	if p.Format == "" {
-		p.Format = formatOf(name)
-	}
-	if strings.EqualFold(filepath.Ext(name), ".tsv") && p.Delimiter == "" {
-		p.Delimiter = "tab"
-	}
-	for _, text := range f.mapping {
+// check validates the flags and sets the parameters of the import.
+func (in *importInputs) check() (err error) {
+	in.p = client.ImportParams{Format: cmp.Or(string(in.Format), formatOf(in.File)), DefaultType: string(in.Type), Match: string(in.Match),
+		OnMatch: in.OnMatch, OnDuplicate: string(in.OnDuplicate), DryRun: in.Dry, Delimiter: in.Delimiter.of(in.File), Raw: in.Raw,
+		Mapping: map[string]string{}}
+	for _, text := range in.Mapping {
 		at := strings.LastIndex(text, "=")
 		if at <= 0 {
-			return p, errors.Join(err, term.Usagef("--map must be HEADER=COLUMN, or HEADER= to leave a column out, not %q", text))
+			return term.Usagef("--map must be HEADER=COLUMN, or HEADER= to leave a column out, not %q", text)
 		}
-		p.Mapping[strings.TrimSpace(text[:at])] = text[at+1:]
+		in.p.Mapping[strings.TrimSpace(text[:at])] = text[at+1:]
 	}
-	if f.refused != "" && sameFile(name, f.refused) {
-		err = errors.Join(err, term.Usagef("--refused must not be the file that is imported"))
+	if in.Refused != "" && sameFile(in.File, in.Refused) {
+		return term.Usagef("--refused must not be the file that is imported")
 	}
-	return p, err
+	return nil
+}
+
+// matchKey is what makes a line of a file an update.
+type matchKey string
+
+func (*matchKey) words() []string { return []string{"id", "external_id", "email", "phone", "account"} }
+
+// fileFormat is the format of a file of entries.
+type fileFormat string
+
+func (*fileFormat) words() []string { return entryfile.Formats() }
+
+// delimiter separates the columns of a CSV file.
+type delimiter string
+
+func (d *delimiter) check() error {
+	if _, err := entryfile.ParseDelimiter(string(*d)); err != nil {
+		return term.Usagef("--delimiter %w", err)
+	}
+	return nil
+}
+
+// of returns the delimiter of a file, whose name may say it.
+func (d delimiter) of(file string) string {
+	if d == "" && strings.EqualFold(filepath.Ext(file), ".tsv") {
+		return "tab"
+	}
+	return string(d)
 }
 
 // formatOf returns the format for a file name.
@@ -215,48 +214,36 @@ func (s *sending) Seek(offset int64, whence int) (int64, error) {
 	return s.ReadSeeker.Seek(offset, whence)
 }
 
-func (r *remote) importEntries(ctx context.Context, name string, f importFlags, out term.Format) error {
-	p, err := f.params(name)
-	if err != nil {
-		return err
-	}
-	s, err := r.connect()
-	if err != nil {
-		return err
-	}
-	w, err := r.currentWorkspace(ctx, s)
-	if err != nil {
-		return err
-	}
-	p.WorkspaceID = w.ID
-	file, err := openImport(name, newPatientReader(ctx, r.terminal.In))
+func importEntries(c *call, in *importInputs) error {
+	in.p.WorkspaceID = c.workspace.ID
+	file, err := openImport(in.File, newPatientReader(c, c.r.terminal.In))
 	if file.File != nil {
 		defer file.Close()
 	}
 	if err != nil {
 		return err
 	}
-	retries := &retrier{wait: f.wait, note: func(text string) { _ = r.say("%s", text) }}
-	started, err := r.send(ctx, s, p, file, f.again, retries)
+	retries := &retrier{wait: in.Wait, note: func(text string) { c.say("%s", text) }}
+	started, err := send(c, in.p, file, in.Again, retries)
 	if err != nil {
 		return fmt.Errorf("import %s: %w", file.title, err)
 	}
-	done, err := r.watch(ctx, s, started, retries)
-	if ctx.Err() != nil {
+	done, err := watchImport(c, started, retries)
+	if c.Err() != nil {
 		return fmt.Errorf("interrupted, and %s goes on at the server: run the same command again to watch it, or end it with\n"+
 			"bursar api POST /directory/imports/%s/cancel", started.ID, started.ID)
 	}
 	if err != nil {
 		return err
 	}
-	if f.dry {
-		return r.showPlan(ctx, s, done, file.title, out)
+	if in.Dry {
+		return showPlan(c, done, file.title)
 	}
-	return r.report(ctx, s, done, file.title, w.Name, f.refusedName(name, done), out)
+	return reportImport(c, done, file.title, in.refusedName(done))
 }
 
 // send sends the file. Its idempotency key is derived from its contents and the parameters of the import.
-func (r *remote) send(ctx context.Context, s *session, p client.ImportParams, file *importSource, again bool, retries *retrier) (*client.Import, error) {
+func send(c *call, p client.ImportParams, file *importSource, again bool, retries *retrier) (*client.Import, error) {
 	options, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("encode the options: %w", err)
@@ -266,13 +253,13 @@ func (r *remote) send(ctx context.Context, s *session, p client.ImportParams, fi
 		file.digest.Write([]byte(rand.Text()))
 	}
 	key := "import-" + hex.EncodeToString(file.digest.Sum(nil))
-	bar := term.NewProgress(r.terminal, "KiB sent", file.size)
+	bar := term.NewProgress(c.r.terminal, "KiB sent", file.size)
 	defer bar.Close()
 	var started *client.Import
-	err = retries.call(ctx, func() (err error) {
+	err = retries.call(c, func() (err error) {
 		body := &sending{ReadSeeker: file, show: func(sent int64) { bar.Set(int(sent>>10), sent, 0) }}
 		var before bool
-		started, before, err = s.Directory.Import(client.WithIdempotencyKey(ctx, key), p, body)
+		started, before, err = c.Directory.Import(client.WithIdempotencyKey(c, key), p, body)
 		if err == nil && before {
 			bar.Note("This file was sent before: it is " + started.ID + ". --again imports it once more.")
 		}
@@ -284,14 +271,14 @@ func (r *remote) send(ctx context.Context, s *session, p client.ImportParams, fi
 // watchInterval is the time between two requests for the progress of an import.
 const watchInterval = 250 * time.Millisecond
 
-// watch shows the progress of an import until it ends.
-func (r *remote) watch(ctx context.Context, s *session, i *client.Import, retries *retrier) (*client.Import, error) {
-	bar := term.NewProgress(r.terminal, "lines", i.Bytes)
+// watchImport shows the progress of an import until it ends.
+func watchImport(c *call, i *client.Import, retries *retrier) (*client.Import, error) {
+	bar := term.NewProgress(c.r.terminal, "lines", i.Bytes)
 	defer bar.Close()
 	retries.note = bar.Note
 	for {
-		err := retries.call(ctx, func() error {
-			now, err := s.Directory.GetImport(ctx, i.ID)
+		err := retries.call(c, func() error {
+			now, err := c.Directory.GetImport(c, i.ID)
 			if err == nil {
 				i = now
 			}
@@ -303,38 +290,32 @@ func (r *remote) watch(ctx context.Context, s *session, i *client.Import, retrie
 		bar.Set(int(i.Lines), i.Position, int(i.Refused))
 		select {
 		case <-time.After(watchInterval):
-		case <-ctx.Done():
-			return i, ctx.Err()
+		case <-c.Done():
+			return i, c.Err()
 		}
 	}
 }
 
-func (f *importFlags) refusedName(name string, i *client.Import) string {
-	if f.refused != "" || name == "-" {
-		return f.refused
+func (in *importInputs) refusedName(i *client.Import) string {
+	if in.Refused != "" || in.File == "-" {
+		return in.Refused
 	}
-	return name + ".refused." + i.Format
+	return in.File + ".refused." + i.Format
 }
 
-// report prints the result of the import, and fetches the refused lines.
-func (r *remote) report(ctx context.Context, s *session, i *client.Import, title, workspace, refused string, out term.Format) error {
+// reportImport prints the result of the import, and fetches the refused lines.
+func reportImport(c *call, i *client.Import, title, refused string) error {
 	if i.Refused > 0 {
-		if err := r.fetchRefused(ctx, s, i, refused); err != nil {
+		if err := fetchRefused(c, i, refused); err != nil {
 			return err
 		}
 	}
-	if err := r.say("Imported %s into %s: %s.", title, workspace, importCounts(i)); err != nil {
-		return err
-	}
+	c.say("Imported %s into %s: %s.", title, c.workspace.Name, importCounts(i))
 	if i.ApprovalID != "" {
-		if err := r.say("Changes of where money goes wait for approval %s.", i.ApprovalID); err != nil {
-			return err
-		}
+		c.say("Changes of where money goes wait for approval %s.", i.ApprovalID)
 	}
-	if out.JSON || out.JQ != nil {
-		if err := out.Write(r.terminal, i, func(io.Writer) error { return nil }); err != nil {
-			return err
-		}
+	if err := c.done(i); err != nil {
+		return err
 	}
 	switch {
 	case i.Status != api.ImportCompleted:
@@ -354,9 +335,9 @@ func importCounts(i *client.Import) string {
 
 // fetchRefused writes the refused lines to a file and prints the first of them. It does not overwrite the file of an earlier run, which may
 // have been corrected.
-func (r *remote) fetchRefused(ctx context.Context, s *session, i *client.Import, name string) error {
-	told := &refusalPrinter{format: i.Format, say: func(text string) { _ = r.say("%s", text) }}
-	fetch := func(w io.Writer) error { return s.Directory.RefusedLines(ctx, i.ID, io.MultiWriter(w, told)) }
+func fetchRefused(c *call, i *client.Import, name string) error {
+	told := &refusalPrinter{format: i.Format, say: func(text string) { c.say("%s", text) }}
+	fetch := func(w io.Writer) error { return c.Directory.RefusedLines(c, i.ID, io.MultiWriter(w, told)) }
 	var err error
 	if name == "" {
 		err = fetch(io.Discard)
@@ -427,9 +408,9 @@ func (t *refusalPrinter) print() {
 }
 
 // showPlan shows the dry-run result of each line.
-func (r *remote) showPlan(ctx context.Context, s *session, i *client.Import, title string, out term.Format) error {
+func showPlan(c *call, i *client.Import, title string) error {
 	var plan bytes.Buffer
-	if err := s.Directory.ImportPlan(ctx, i.ID, &plan); err != nil {
+	if err := c.Directory.ImportPlan(c, i.ID, &plan); err != nil {
 		return fmt.Errorf("fetch the plan: %w", err)
 	}
 	all := []client.ImportLine{}
@@ -440,9 +421,9 @@ func (r *remote) showPlan(ctx context.Context, s *session, i *client.Import, tit
 		}
 		all = append(all, line)
 	}
-	err := out.Write(r.terminal, all, func(w io.Writer) error {
+	err := c.write(all, func(w io.Writer) error {
 		for _, line := range all {
-			if err := r.showPlanned(w, line); err != nil {
+			if err := c.r.showPlanned(w, line); err != nil {
 				return err
 			}
 		}
@@ -451,10 +432,8 @@ func (r *remote) showPlan(ctx context.Context, s *session, i *client.Import, tit
 	if err != nil {
 		return err
 	}
-	if err := r.say("Of %s, %s would be created, %s updated, %s unchanged, %s refused. Nothing was changed.", title,
-		term.Grouped(int(i.Created)), term.Grouped(int(i.Updated)), term.Grouped(int(i.Unchanged)), term.Grouped(int(i.Refused))); err != nil {
-		return err
-	}
+	c.say("Of %s, %s would be created, %s updated, %s unchanged, %s refused. Nothing was changed.", title,
+		term.Grouped(int(i.Created)), term.Grouped(int(i.Updated)), term.Grouped(int(i.Unchanged)), term.Grouped(int(i.Refused)))
 	switch {
 	case i.Status != api.ImportCompleted:
 		return fmt.Errorf("the rehearsal was not completed: it is %s. %s", i.Status, i.Reason)

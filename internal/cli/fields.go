@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"bursar/api"
 	"bursar/internal/cli/term"
+	"bursar/internal/directory/entryfile"
 )
 
 // parseField parses key=value, where the value is a string, or key:=value, where it is JSON.
@@ -73,29 +75,48 @@ func (f fieldFlags) list(stdin io.Reader) (api.Fields, error) {
 	return out, nil
 }
 
-// maxInput is the maximum size of a file with fields. The API accepts no larger body.
-const maxInput = 1 << 20
+// propertyFlags contains the values of the flags of properties, by name.
+type propertyFlags map[string]*string
 
-// readInput reads a file, or standard input if the name is "-".
-func readInput(name string, stdin io.Reader) ([]byte, error) {
-	if name == "-" {
-		return readSome("standard input", stdin)
+// flagOf returns the flag of a property.
+func flagOf(p entryfile.Property) string { return strings.ReplaceAll(p.Name, "_", "-") }
+
+// bind adds the flags of all properties, or of those that a new entry can have.
+func (f *propertyFlags) bind(c *cobra.Command, creating bool) {
+	*f = propertyFlags{}
+	for _, p := range entryfile.Properties() {
+		if creating && p.Create == nil {
+			continue
+		}
+		(*f)[p.Name] = c.Flags().String(flagOf(p), "", p.Usage)
+		if p.Values != nil {
+			completeWords(c, flagOf(p), p.Values)
+		}
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return readSome(name, file)
 }
 
-func readSome(name string, from io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(from, maxInput+1))
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
+// fill sets the properties of a new entry that are not empty, and reports whether there are any.
+func (f propertyFlags) fill(e *api.EntryCreate) (any bool) {
+	for _, p := range entryfile.Properties() {
+		if value := f[p.Name]; value != nil && *value != "" {
+			*p.Create(e) = value
+			any = true
+		}
 	}
-	if len(text) > maxInput {
-		return nil, fmt.Errorf("%s is larger than 1 MiB", name)
+	return any
+}
+
+// change sets the properties that are given, empty or not, and reports whether there are any.
+func (f propertyFlags) change(c *cobra.Command, e *api.EntryUpdate) (any bool, err error) {
+	for _, p := range entryfile.Properties() {
+		if !c.Flags().Changed(flagOf(p)) {
+			continue
+		}
+		*p.Update(e) = f[p.Name]
+		any = true
+		if p.Values != nil && err == nil {
+			err = oneOf(flagOf(p), *f[p.Name], p.Values)
+		}
 	}
-	return text, nil
+	return any, err
 }

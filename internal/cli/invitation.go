@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"strings"
@@ -29,104 +28,65 @@ accept each invitation by its own link in a browser.`,
 }
 
 func newInvitationsList(r *remote) *cobra.Command {
-	return listCommand(r.terminal, &cobra.Command{
+	return invitations().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the invitations that you have not answered",
 		Example: `  bursar invitations list
   bursar invitations list --jq '.[].workspace_name'`,
-	}, list[api.Invitation]{
-		noun: "invitations",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Invitation, error], error) {
-			s, err := r.connect()
-			if err != nil {
-				return nil, err
-			}
-			return s.Invitations.All(ctx, client.ListParams{Limit: limit}), nil
-		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"workspace", "organization", "roles", "invited by", "expires", "id"}, Empty: "You have no invitations."}
-		},
-		cells: func(f term.Format, i api.Invitation) []string {
-			var roles []string
-			for _, role := range i.Roles {
-				roles = append(roles, role.Key)
-			}
-			expires := localTime(i.ExpiresAt)
-			if f.CSV {
-				expires = exactTime(i.ExpiresAt)
-			}
-			return []string{i.WorkspaceName, i.OrganizationName, strings.Join(roles, ", "), i.InvitedBy, expires, i.ID}
-		},
+	}, &term.Table{Columns: []string{"workspace", "organization", "roles", "invited by", "expires", "id"},
+		Empty: "You have no invitations."}, func(c *call, i api.Invitation) []string {
+		var roles []string
+		for _, role := range i.Roles {
+			roles = append(roles, role.Key)
+		}
+		return []string{i.WorkspaceName, i.OrganizationName, strings.Join(roles, ", "), i.InvitedBy, c.time(i.ExpiresAt), i.ID}
 	})
 }
 
 func newInvitationsAccept(r *remote) *cobra.Command {
-	return r.newInvitationAnswer(&cobra.Command{
+	var in struct{ Invitation api.Invitation }
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "accept INVITATION", Short: "Join a workspace",
 		Long: `Accept an invitation, by its id or by the name of the workspace. You join the
 workspace with the roles of the invitation.`,
 		Example: `  bursar invitations accept treasury
   bursar invitations accept inv_01jd2w4a6b8c0d2e4f6g8h0j2k --json`,
-	}, func(ctx context.Context, s *session, i api.Invitation) (*api.InvitationDecision, error) {
-		done, err := s.Invitations.Accept(ctx, i.ID)
+	}, func(c *call) error {
+		done, err := c.Invitations.Accept(c, in.Invitation.ID)
 		if err != nil {
-			return nil, fmt.Errorf("accept the invitation: %w", err)
+			return fmt.Errorf("accept the invitation: %w", err)
 		}
-		fmt.Fprintf(s.terminal.Err, "You are a member of %s.\n", term.Printable(i.WorkspaceName))
-		return done, nil
+		c.say("You are a member of %s.", in.Invitation.WorkspaceName)
+		return c.done(done)
 	})
 }
 
 func newInvitationsDecline(r *remote) *cobra.Command {
-	return r.newInvitationAnswer(&cobra.Command{
+	var in struct{ Invitation api.Invitation }
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "decline INVITATION", Short: "Decline an invitation",
 		Long: `Decline an invitation, by its id or by the name of the workspace. The
 workspace learns that the address declined, and nothing else about you.`,
 		Example: `  bursar invitations decline treasury`,
-	}, func(ctx context.Context, s *session, i api.Invitation) (*api.InvitationDecision, error) {
-		done, err := s.Invitations.Decline(ctx, i.ID)
+	}, func(c *call) error {
+		done, err := c.Invitations.Decline(c, in.Invitation.ID)
 		if err != nil {
-			return nil, fmt.Errorf("decline the invitation: %w", err)
+			return fmt.Errorf("decline the invitation: %w", err)
 		}
-		fmt.Fprintf(s.terminal.Err, "Declined the invitation to %s.\n", term.Printable(i.WorkspaceName))
-		return done, nil
+		c.say("Declined the invitation to %s.", in.Invitation.WorkspaceName)
+		return c.done(done)
 	})
 }
 
-// newInvitationAnswer completes a command that takes an invitation.
-func (r *remote) newInvitationAnswer(c *cobra.Command, answer func(ctx context.Context, s *session, i api.Invitation) (*api.InvitationDecision, error)) *cobra.Command {
-	var f term.Format
-	c.Args = cobra.ExactArgs(1)
-	c.ValidArgsFunction = byPosition(r.complete(func(ctx context.Context, s *session) ([]string, error) {
-		all, err := collect(s.Invitations.All(ctx, client.ListParams{}))
-		var words []string
-		for _, i := range all {
-			words = append(words, i.ID+"\t"+i.WorkspaceName)
-		}
-		return words, err
-	}))
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := r.connect()
-		if err != nil {
-			return err
-		}
-		all, err := collect(s.Invitations.All(c.Context(), client.ListParams{}))
-		if err != nil {
-			return fmt.Errorf("list the invitations: %w", err)
-		}
-		list := make([]candidate[api.Invitation], len(all))
-		for n, i := range all {
-			list[n] = candidate[api.Invitation]{i, i.ID, []string{i.WorkspaceName}, i.WorkspaceName + "  " + i.OrganizationName + "  " + i.ID}
-		}
-		i, err := pick(c.Context(), s.terminal, "invitation", args[0], list)
-		if err != nil {
-			return err
-		}
-		done, err := answer(c.Context(), s, i)
-		if err != nil {
-			return err
-		}
-		return f.Write(r.terminal, done, nothing)
+// invitations finds invitations of the user by id or by the name of the workspace.
+func invitations() *resource[api.Invitation] {
+	return &resource[api.Invitation]{
+		noun: "invitation", anywhere: true,
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.Invitation, error] {
+			return c.Invitations.All(c, p)
+		},
+		item: func(i api.Invitation) item {
+			return item{i.ID, []string{i.WorkspaceName}, i.WorkspaceName + "  " + i.OrganizationName + "  " + i.ID,
+				described(i.ID, i.WorkspaceName)}
+		},
 	}
-	f.Bind(c, false)
-	return c
 }

@@ -1,34 +1,61 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"iter"
 
 	"github.com/spf13/cobra"
 
+	"bursar/client"
 	"bursar/internal/cli/term"
 )
 
 // list contains what distinguishes one list command from another.
 type list[T any] struct {
-	noun  string                                                            // name of the items in errors
-	rows  func(ctx context.Context, limit int) (iter.Seq2[T, error], error) // limit is the size of a page
-	table func(f term.Format) *term.Table                                   // the empty table, called after rows
-	cells func(f term.Format, item T) []string                              // one row of the table
+	noun  string                                                // name of the items in errors
+	rows  func(c *call, limit int) (iter.Seq2[T, error], error) // limit is the size of a page
+	table *term.Table                                           // the empty table, which rows may change
+	cells func(c *call, item T) []string                        // one row of the table
 }
 
-// listCommand completes a command that lists something: it adds the flags for how
-// many rows to show and in which format.
-func listCommand[T any](t Terminal, c *cobra.Command, l list[T]) *cobra.Command {
-	var f term.Format
+// newList completes a command that lists something on the server. Its inputs are those of newCommand.
+func newList[T any](r *remote, at place, in any, c *cobra.Command, l list[T]) *cobra.Command {
+	return l.complete(r.terminal, c, bindInputs(r, at, in, c))
+}
+
+// newList completes a command that lists the items of the resource.
+func (n *resource[T]) newList(r *remote, c *cobra.Command, table *term.Table, cells func(c *call, item T) []string) *cobra.Command {
+	at := inWorkspace
+	if n.anywhere {
+		at = anywhere
+	}
+	return newList(r, at, nil, c, list[T]{noun: n.noun + "s", table: table, cells: cells,
+		rows: func(c *call, limit int) (iter.Seq2[T, error], error) {
+			return n.list(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
+		}})
+}
+
+// newLocalList completes a command that lists something without a server.
+func newLocalList[T any](t Terminal, c *cobra.Command, l list[T]) *cobra.Command {
+	c.Args = cobra.NoArgs
+	return l.complete(t, c, func(c *cobra.Command, _ []string) (*call, error) { return &call{Context: c.Context()}, nil })
+}
+
+// complete adds the flags for how many rows to show and in which format.
+func (l list[T]) complete(t Terminal, c *cobra.Command, start func(c *cobra.Command, args []string) (*call, error)) *cobra.Command {
+	var format term.Format
 	var rows span
-	run := func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
 		if err := rows.check(); err != nil {
 			return err
 		}
-		all, err := l.rows(c.Context(), rows.page())
+		on, err := start(c, args)
+		if err != nil {
+			return err
+		}
+		on.format = format
+		all, err := l.rows(on, rows.page())
 		if err != nil {
 			return err
 		}
@@ -36,18 +63,13 @@ func listCommand[T any](t Terminal, c *cobra.Command, l list[T]) *cobra.Command 
 		if err != nil {
 			return fmt.Errorf("list the %s: %w", l.noun, err)
 		}
-		table := l.table(f)
 		for _, item := range items {
-			table.Add(l.cells(f, item)...)
+			l.table.Add(l.cells(on, item)...)
 		}
-		return f.WriteTable(t, items, table)
+		return format.WriteTable(t, items, l.table)
 	}
-	if c.Args == nil {
-		c.Args = cobra.NoArgs
-	}
-	c.RunE = run
 	rows.bind(c)
-	f.Bind(c, true)
+	format.Bind(c, true)
 	return c
 }
 

@@ -28,8 +28,25 @@ func newMembers(r *remote) *cobra.Command {
 	}, newMembersList(r), newMembersAdd(r), newMembersRemove(r), newMembersSuspended(r))
 }
 
+// members finds members by email address, name or id. The id of an invitation stays valid after it is accepted, when the list no longer
+// shows it.
+func members() *resource[api.Member] {
+	return &resource[api.Member]{
+		noun: "member",
+		list: func(c *call, at string, p client.ListParams) iter.Seq2[api.Member, error] {
+			return c.Members.All(c, at, p)
+		},
+		item: func(m api.Member) item {
+			return item{m.ID, []string{m.Email, m.Name}, person(m.Name, m.Email) + "  " + m.ID, described(m.Email, m.Name)}
+		},
+		missing: func(ref string) (api.Member, bool) {
+			return api.Member{ID: ref, Name: ref}, strings.HasPrefix(ref, "inv_")
+		},
+	}
+}
+
 func newMembersList(r *remote) *cobra.Command {
-	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+	return members().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the members and their roles",
 		Long: `List the members of the workspace and their roles, including people who are
 invited and have not accepted yet: those have the id of the invitation, which
@@ -37,28 +54,18 @@ other commands take as well.`,
 		Example: `  bursar members list
   bursar members list --jq '.[] | select(.status == "invited").email'
   bursar members list --all --csv > members.csv`,
-	}, list[api.Member]{
-		noun: "members",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Member, error], error) {
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.Members.All(ctx, w.ID, client.ListParams{Limit: limit}), nil
-		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "email", "roles", "status", "id"}, Empty: "This workspace has no members."}
-		},
-		cells: func(_ term.Format, m api.Member) []string {
-			return []string{m.Name, m.Email, strings.Join(m.Roles, ", "), m.Status, m.ID}
-		},
-	}))
+	}, &term.Table{Columns: []string{"name", "email", "roles", "status", "id"},
+		Empty: "This workspace has no members."}, func(_ *call, m api.Member) []string {
+		return []string{m.Name, m.Email, strings.Join(m.Roles, ", "), m.Status, m.ID}
+	})
 }
 
 func newMembersAdd(r *remote) *cobra.Command {
-	var f term.Format
-	var role string
-	c := &cobra.Command{
+	var in struct {
+		Email string
+		Role  api.Role `flag:"role" usage:"key or name of their role (required)" required:"true"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "add EMAIL", Short: "Add or invite a member",
 		Long: `Add somebody to the workspace with a role. People who belong to the
 organization, with a verified address, join immediately. Anybody else is
@@ -68,51 +75,34 @@ expires after 7 days. Somebody who already is a member or invited gets the
 additional role.`,
 		Example: `  bursar members add grace@example.com --role viewer
   bursar members add grace@example.com --role directory_manager --workspace payroll`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := require(c, "role"); err != nil {
-				return err
-			}
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			held, err := s.findRole(c.Context(), w.ID, role)
-			if err != nil {
-				return err
-			}
-			added, err := s.Members.Add(c.Context(), w.ID, client.MemberAddParams{Email: args[0], Role: held.Key})
-			if err != nil {
-				return explainGrant(fmt.Errorf("add %s: %w", args[0], err))
-			}
-			text := "%s is a member of %s with the role %s.\n"
-			switch {
-			case added.InvitationURL != "":
-				text = "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days.\n"
-			case strings.HasPrefix(added.UserID, "inv_"):
-				text = "%s is invited to %s with the role %s. They join when they accept.\n"
-			}
-			fmt.Fprintf(r.terminal.Err, text, term.Printable(added.Email), term.Printable(w.Name), added.Role)
-			return f.Write(r.terminal, added, func(out io.Writer) error {
-				if added.InvitationURL == "" {
-					return nil
-				}
-				_, err := fmt.Fprintln(out, added.InvitationURL)
-				return err
-			})
-		},
-	}
-	c.Flags().StringVar(&role, "role", "", "key or name of their role (required)")
-	_ = c.RegisterFlagCompletionFunc("role", r.completeRoles())
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		added, err := c.Members.Add(c, c.workspace.ID, client.MemberAddParams{Email: in.Email, Role: in.Role.Key})
+		if err != nil {
+			return explainGrant(fmt.Errorf("add %s: %w", in.Email, err))
+		}
+		text := "%s is a member of %s with the role %s."
+		switch {
+		case added.InvitationURL != "":
+			text = "Invited %s to %s with the role %s. Send them this link. It is shown only once, works once and expires after 7 days."
+		case strings.HasPrefix(added.UserID, "inv_"):
+			text = "%s is invited to %s with the role %s. They join when they accept."
+		}
+		c.say(text, added.Email, c.workspace.Name, added.Role)
+		if added.InvitationURL == "" {
+			return c.done(added)
+		}
+		return c.writeLine(added, added.InvitationURL)
+	})
 }
 
 func newMembersRemove(r *remote) *cobra.Command {
-	var f term.Format
-	var yes, rotate bool
-	var leaver leaverFlags
-	c := &cobra.Command{
+	var in struct {
+		Member        memberName
+		RotateClients bool `flag:"rotate-clients" usage:"rotate the machine clients whose secret the member knows"`
+		leaverFlags
+		confirmation
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "remove MEMBER", Aliases: []string{"rm"}, Short: "Remove a member from the workspace",
 		Long: `Remove a member and all their roles from the workspace, or withdraw an
 invitation. It takes effect on their next request. You need every permission
@@ -133,64 +123,58 @@ whole if a workspace would be left without an admin.`,
   bursar members remove grace@example.com --rotate-clients
   bursar members remove --everywhere grace@example.com --dry-run
   bursar members remove "Grace Hopper" --yes`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeMembers()),
-		RunE: func(c *cobra.Command, args []string) error {
-			if leaver.everywhere {
-				return r.removeEverywhere(c, f, leaver, args[0], yes)
+	}, func(c *call) error {
+		if in.Everywhere {
+			return removeEverywhere(c, in.leaverFlags, string(in.Member), in.confirmation)
+		}
+		m, err := members().find(c, string(in.Member))
+		if err != nil {
+			return err
+		}
+		who := person(m.Name, m.Email)
+		known, err := clientsKnownTo(c, m.ID)
+		if err != nil {
+			return err
+		}
+		if len(known) > 0 {
+			c.say("%s knows the secrets of these machine clients, which keep working:", who)
+			for _, m := range known {
+				c.say("  %s  %s", m.Name, m.ID)
 			}
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			m, err := s.findMember(c.Context(), w.ID, args[0])
-			if err != nil {
-				return err
-			}
-			who := term.Printable(person(m.Name, m.Email))
-			known, err := s.clientsKnownTo(c.Context(), w.ID, m.ID)
-			if err != nil {
-				return err
-			}
-			if len(known) > 0 {
-				fmt.Fprintf(r.terminal.Err, "%s knows the secrets of these machine clients, which keep working:\n", who)
-				for _, m := range known {
-					fmt.Fprintf(r.terminal.Err, "  %s  %s\n", term.Printable(m.Name), m.ID)
+		}
+		if err := c.confirm(in.confirmation, "Remove %s from %s?", who, c.workspace.Name); err != nil {
+			return err
+		}
+		removed, err := c.Members.Remove(c, c.workspace.ID, m.ID)
+		if err != nil {
+			return fmt.Errorf("remove the member: %w", err)
+		}
+		c.say("Removed %s from %s.", who, c.workspace.Name)
+		c.sayStranded(removed.ApprovalsWaiting)
+		// The member is removed first, so they cannot rotate a secret back. New secrets are written even if another rotation fails,
+		// because they are shown only here.
+		done := memberRemoved{MemberRemoved: removed}
+		done.RotatedClients, err = rotateKnown(c, known, in.RotateClients, in.confirmation)
+		return errors.Join(err, c.write(done, func(out io.Writer) error {
+			for _, made := range done.RotatedClients {
+				if _, err := fmt.Fprintln(out, made.ID, made.Secret); err != nil {
+					return err
 				}
 			}
-			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Remove %s from %s?", who, term.Printable(w.Name)), yes); err != nil {
-				return err
-			}
-			removed, err := s.Members.Remove(c.Context(), w.ID, m.ID)
-			if err != nil {
-				return fmt.Errorf("remove the member: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "Removed %s from %s.\n", who, term.Printable(w.Name))
-			r.reportStranded(removed.ApprovalsWaiting)
-			// The member is removed first, so they cannot rotate a secret back. New secrets are written even if another rotation fails,
-			// because they are shown only here.
-			done := memberRemoved{MemberRemoved: removed}
-			done.RotatedClients, err = r.rotateKnown(c.Context(), s, w.ID, known, rotate, yes)
-			return errors.Join(err, f.Write(r.terminal, done, func(out io.Writer) error {
-				for _, made := range done.RotatedClients {
-					if _, err := fmt.Fprintln(out, made.ID, made.Secret); err != nil {
-						return err
-					}
-				}
-				return nil
-			}))
-		},
-	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	c.Flags().BoolVar(&rotate, "rotate-clients", false, "rotate the machine clients whose secret the member knows")
-	leaver.bind(r, c)
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+			return nil
+		}))
+	})
 }
 
-// reportStranded prints how many pending approvals no one who is left can decide.
-func (r *remote) reportStranded(approvals int) {
+// memberName names a member, or with --everywhere a person.
+type memberName string
+
+func (*memberName) completion(r *remote) cobra.CompletionFunc { return members().completion(r) }
+
+// sayStranded prints how many pending approvals no one who is left can decide.
+func (c *call) sayStranded(approvals int) {
 	if approvals > 0 {
-		fmt.Fprintf(r.terminal.Err, "Pending approvals that no one who is left can decide: %d.\n", approvals)
+		c.say("Pending approvals that no one who is left can decide: %d.", approvals)
 	}
 }
 
@@ -202,14 +186,14 @@ type memberRemoved struct {
 
 // rotateKnown rotates the machine clients whose secrets a removed member knows: all if the flag is set, or else those that the user
 // confirms.
-func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string, known []api.MachineClient, all, yes bool) (made []*api.NewMachineClient, err error) {
+func rotateKnown(c *call, known []api.MachineClient, all bool, with confirmation) (made []*api.NewMachineClient, err error) {
 	for _, m := range known {
 		if !all {
-			if yes || !r.terminal.Interactive() {
-				fmt.Fprintf(r.terminal.Err, "To give %s a new secret, run 'bursar clients rotate %s'.\n", term.Printable(m.Name), m.ID)
+			if with.Yes || !c.terminal.Interactive() {
+				c.say("To give %s a new secret, run 'bursar clients rotate %s'.", m.Name, m.ID)
 				continue
 			}
-			err := r.terminal.Confirm(ctx, fmt.Sprintf("Give %s (%s) a new secret? Anything using the old one will stop working immediately.", term.Printable(m.Name), m.ID), false)
+			err := c.confirm(confirmation{}, newSecretQuestion, m.Name, m.ID)
 			if errors.Is(err, term.ErrDeclined) {
 				continue
 			}
@@ -217,7 +201,7 @@ func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string
 				return made, err
 			}
 		}
-		next, err := s.rotateClient(ctx, workspaceID, m)
+		next, err := rotateClient(c, m)
 		if err != nil {
 			return made, err
 		}
@@ -228,3 +212,191 @@ func (r *remote) rotateKnown(ctx context.Context, s *session, workspaceID string
 
 // nothing writes no text, because a message on standard error has described the change.
 func nothing(io.Writer) error { return nil }
+
+// person returns a name and an email address, as far as known.
+func person(name, email string) string {
+	switch {
+	case name == "":
+		return email
+	case email == "":
+		return name
+	}
+	return name + " <" + email + ">"
+}
+
+func newMembersSuspended(r *remote) *cobra.Command {
+	return commandGroup(&cobra.Command{
+		Use: "suspended", Short: "Decide about access that came through a compromised key",
+		Long: `Members and roles that were added with a compromised API key are suspended
+until an admin confirms or removes them. Report a key as compromised with
+'bursar keys revoke KEY --compromised'.`,
+		Example: `  bursar members suspended list
+  bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, newSuspendedList(r), newSuspendedConfirm(r), newSuspendedRemove(r))
+}
+
+func newSuspendedList(r *remote) *cobra.Command {
+	return newList(r, inWorkspace, nil, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List suspended access", Long: `List the members and roles that are suspended, oldest first.`,
+		Example: `  bursar members suspended list`,
+	}, list[api.SuspendedAccess]{
+		noun: "suspended members and roles",
+		rows: func(c *call, limit int) (iter.Seq2[api.SuspendedAccess, error], error) {
+			return c.Members.Suspended(c, c.workspace.ID, client.ListParams{Limit: limit}), nil
+		},
+		table: &term.Table{Columns: []string{"id", "who", "kind", "roles", "key", "since"},
+			Detail: []string{"key"}, Empty: "Nothing is suspended."},
+		cells: func(_ *call, a api.SuspendedAccess) []string {
+			return []string{a.ID, person(a.Name, a.Email), a.Kind, strings.Join(a.Roles, ", "), a.KeyID, localTime(a.SuspendedAt)}
+		},
+	})
+}
+
+func newSuspendedConfirm(r *remote) *cobra.Command {
+	return suspensionCommand(r, &cobra.Command{
+		Use: "confirm ID", Short: "Give suspended access back",
+		Long: `Give suspended access back. You need every permission that it gives. You
+cannot decide about your own access, or if your own access came through a
+compromised key.`,
+		Example: `  bursar members suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, "Give %s the access back?", "Confirmed the access of %s.", (*client.MemberService).ConfirmSuspended)
+}
+
+func newSuspendedRemove(r *remote) *cobra.Command {
+	return suspensionCommand(r, &cobra.Command{
+		Use: "remove ID", Aliases: []string{"rm"}, Short: "Remove suspended access permanently",
+		Long:    `Remove suspended access permanently.`,
+		Example: `  bursar members suspended remove sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, "Remove the access of %s permanently?", "Removed the access of %s.", (*client.MemberService).RemoveSuspended)
+}
+
+// suspensionCommand completes a command that decides on suspended access.
+func suspensionCommand(r *remote, c *cobra.Command, question, done string,
+	decide func(s *client.MemberService, ctx context.Context, workspaceID, id string) (*client.SuspendedAccess, error)) *cobra.Command {
+	var in struct {
+		ID string
+		confirmation
+	}
+	return newCommand(r, inWorkspace, &in, c, func(c *call) error {
+		who := in.ID
+		for one, err := range c.Members.Suspended(c, c.workspace.ID, client.ListParams{}) {
+			if err != nil {
+				return fmt.Errorf("read the suspended access: %w", err)
+			}
+			if one.ID == in.ID {
+				who = person(one.Name, one.Email)
+			}
+		}
+		if err := c.confirm(in.confirmation, question, who); err != nil {
+			return err
+		}
+		decided, err := decide(c.Members, c, c.workspace.ID, in.ID)
+		if err != nil {
+			return fmt.Errorf("decide about the suspended access: %w", err)
+		}
+		c.say(done, who)
+		return c.done(decided)
+	})
+}
+
+// leaverFlags are the flags of 'members remove --everywhere'.
+type leaverFlags struct {
+	Everywhere   bool             `flag:"everywhere" usage:"remove a person from the organization and all its workspaces"`
+	DryRun       bool             `flag:"dry-run" usage:"with --everywhere: show what would end, and change nothing"`
+	Organization organizationName `flag:"organization" usage:"id, slug or name of the organization; by default your only one"`
+}
+
+// removeEverywhere shows a person's access to an organization, and removes it.
+func removeEverywhere(c *call, l leaverFlags, ref string, with confirmation) error {
+	o, err := organizations().findNamed(c, string(l.Organization), "--organization")
+	if err != nil {
+		return err
+	}
+	p := client.LeaverRemoveParams{Email: &ref, DryRun: true}
+	if strings.HasPrefix(ref, "usr_") {
+		p.Email, p.UserID = nil, &ref
+	}
+	planned, err := c.Organizations.RemoveLeaver(c, o.ID, p)
+	if err != nil {
+		return fmt.Errorf("look up %s: %w", ref, err)
+	}
+	text := describeLeaver(*planned)
+	if l.DryRun {
+		return c.write(planned, func(out io.Writer) error {
+			_, err := fmt.Fprint(out, text)
+			return err
+		})
+	}
+	fmt.Fprint(c.terminal.Err, text)
+	who := person(planned.Name, planned.Email)
+	if err := c.confirm(with, "Remove %s from %s and all its workspaces?", who, o.Name); err != nil {
+		return err
+	}
+	p.DryRun = false
+	done, err := c.Organizations.RemoveLeaver(c, o.ID, p)
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", ref, err)
+	}
+	c.say("Removed %s from %s and all its workspaces.", who, o.Name)
+	return c.done(done)
+}
+
+// describeLeaver formats the checklist for a terminal.
+func describeLeaver(l api.Leaver) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		for i, arg := range args {
+			if text, ok := arg.(string); ok {
+				args[i] = term.Printable(text)
+			}
+		}
+		fmt.Fprintf(&b, format+"\n", args...)
+	}
+	if l.Owner {
+		line("Ownership of the organization")
+	}
+	for _, m := range l.Memberships {
+		if m.Status == "invited" {
+			line("Invitation to %s", m.WorkspaceName)
+		} else {
+			line("Membership in %s  (%s)", m.WorkspaceName, strings.Join(m.Roles, ", "))
+		}
+	}
+	for _, i := range l.Invitations {
+		line("Invitation of %s to %s, which they made", i.Email, i.WorkspaceName)
+	}
+	for _, m := range l.Clients {
+		line("Secret of the machine client %s in %s  %s", m.Name, m.WorkspaceName, m.ID)
+	}
+	for _, k := range l.APIKeys {
+		line("API key %s  %s", k.Name, k.ID)
+	}
+	words := map[string]string{
+		api.TaskRequest: "Approval they asked for", api.TaskDecision: "Approval that needs them",
+		api.TaskDraft: "Payout draft", api.TaskClient: "Machine client they made or know",
+	}
+	if len(l.Tasks) > 0 {
+		line("\nWaiting for them:")
+	}
+	for _, t := range l.Tasks {
+		var people []string
+		for _, u := range t.TakeOver {
+			people = append(people, u.Email)
+		}
+		takeOver := "no one else can take over"
+		if len(people) > 0 {
+			takeOver = "can take over: " + strings.Join(people, ", ")
+		}
+		line("  %s in %s  %s  %s", words[t.Kind], t.WorkspaceName, t.ID, takeOver)
+	}
+	if l.MoreTasks {
+		line("  and more")
+	}
+	for _, w := range l.LastAdminOf {
+		line("\nThey are the last admin of %s: make another member an admin first.", w.WorkspaceName)
+	}
+	if l.LastOwner {
+		line("\nThey are the last owner of the organization: add another owner first.")
+	}
+	return b.String()
+}

@@ -2,8 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,9 +33,11 @@ four digits; --show-numbers, --json and --jq show them in full.`,
 }
 
 func newMethodList(r *remote) *cobra.Command {
-	var out term.Format
-	var numbers bool
-	c := &cobra.Command{
+	var in struct {
+		Entry   api.Entry
+		Numbers bool `flag:"show-numbers" usage:"show account numbers in full"`
+	}
+	return newTable(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "list ENTRY", Aliases: []string{"ls"},
 		Short: "List the receiving methods of an entry",
 		Long: `List all receiving methods of an entry: also those that wait for a second
@@ -43,60 +46,25 @@ status is active are paid.`,
 		Example: `  bursar receiving-methods list "Ada Lovelace"
   bursar receiving-methods list "Ada Lovelace" --show-numbers
   bursar receiving-methods list "Ada Lovelace" --jq '.[] | select(.is_default).account_id'`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
+	}, func(c *call) error {
+		if in.Entry.ReceivingMethods == nil {
+			return errMethodsHidden
+		}
+		methods, err := c.ReceivingMethods.List(c, in.Entry.ID)
+		if err != nil {
+			return fmt.Errorf("list the receiving methods: %w", err)
+		}
+		rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "status", "id"},
+			Empty: term.Printable(in.Entry.Label) + " has no receiving methods yet. Add one with 'bursar receiving-methods add'."}
+		for _, m := range methods {
+			mark := ""
+			if m.IsDefault {
+				mark = "yes"
 			}
-			e, err := r.findEntry(c.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			if e.ReceivingMethods == nil {
-				return errMethodsHidden
-			}
-			methods, err := s.ReceivingMethods.List(c.Context(), e.ID)
-			if err != nil {
-				return fmt.Errorf("list the receiving methods: %w", err)
-			}
-			rows := &term.Table{Columns: []string{"provider", "account name", "account", "default", "status", "id"}, Empty: term.Printable(e.Label) + " has no receiving methods yet. Add one with 'bursar receiving-methods add'."}
-			for _, m := range methods {
-				mark := ""
-				if m.IsDefault {
-					mark = "yes"
-				}
-				rows.Add(m.Provider, m.AccountName, r.accountText(m, numbers), mark, statusText(m), m.ID)
-			}
-			return out.WriteTable(r.terminal, methods, rows)
-		},
-	}
-	c.Flags().BoolVar(&numbers, "show-numbers", false, "show account numbers in full")
-	out.Bind(c, true)
-	return r.inWorkspace(c)
-}
-
-// accountFlags contains the flags that describe a receiving method.
-type accountFlags struct {
-	provider, name, id string
-	institution        string
-	isDefault          bool
-}
-
-func (a *accountFlags) bind(c *cobra.Command) {
-	c.Flags().StringVar(&a.provider, "provider", "", "bank or service that holds the account")
-	c.Flags().StringVar(&a.name, "account-name", "", "name of the account holder")
-	c.Flags().StringVar(&a.id, "account-id", "", "account number, or - to read it from standard input")
-	c.Flags().StringVar(&a.institution, "institution", "", "code of the bank or wallet, by which a rail pays, such as GXCHPHM2XXX")
-	c.Flags().BoolVar(&a.isDefault, "default", false, "make this the default method")
-	for _, flag := range []string{"provider", "account-name", "account-id", "institution"} {
-		_ = c.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
-	}
-}
-
-func (a *accountFlags) read(ctx context.Context, t Terminal) (err error) {
-	a.id, err = readNumber(ctx, t, "account-id", a.id)
-	return err
+			rows.Add(m.Provider, m.AccountName, r.accountText(m, in.Numbers), mark, statusText(m), m.ID)
+		}
+		return c.writeTable(methods, rows)
+	})
 }
 
 // readNumber reads an account number from standard input if its flag is -. That keeps the
@@ -124,9 +92,15 @@ func readNumber(ctx context.Context, t Terminal, flag, value string) (number str
 }
 
 func newMethodAdd(r *remote) *cobra.Command {
-	var out term.Format
-	var account accountFlags
-	c := &cobra.Command{
+	var in struct {
+		Entry       api.Entry
+		Provider    string `flag:"provider" usage:"bank or service that holds the account" required:"true"`
+		Name        string `flag:"account-name" usage:"name of the account holder" required:"true"`
+		ID          string `flag:"account-id" usage:"account number, or - to read it from standard input" required:"true"`
+		Institution string `flag:"institution" usage:"code of the bank or wallet, by which a rail pays, such as GXCHPHM2XXX"`
+		IsDefault   bool   `flag:"default" usage:"make this the default method"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use:   "add ENTRY --provider PROVIDER --account-name NAME --account-id ID",
 		Short: "Add a receiving method to an entry",
 		Long: `Add a receiving method to an entry and print its id. The first one becomes the
@@ -137,42 +111,19 @@ With '--account-id -' the command reads the number from standard input, or
 asks for it, so that it stays out of your shell history.`,
 		Example: `  bursar receiving-methods add "Ada Lovelace" --provider first-harbour-bank --account-name "A. Lovelace" --account-id -
   pass bank/ada | bursar receiving-methods add "Ada Lovelace" --provider wallet --account-name Ada --account-id - --default`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: r.completeEntry(false),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := require(c, "provider", "account-name", "account-id"); err != nil {
-				return err
-			}
-			if err := account.read(c.Context(), r.terminal); err != nil {
-				return err
-			}
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			e, err := r.findEntry(c.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			params := client.ReceivingMethodParams{Provider: account.provider, AccountName: account.name, AccountID: account.id, IsDefault: account.isDefault}
-			if account.institution != "" {
-				params.InstitutionCode = &account.institution
-			}
-			m, err := s.ReceivingMethods.Add(c.Context(), e.ID, params)
-			if err != nil {
-				return fmt.Errorf("add the receiving method: %w", err)
-			}
-			if err := r.say("Added a receiving method to %s: %s, %s.", e.Label, m.Provider, r.methodText(*m, false)); err != nil {
-				return err
-			}
-			return out.Write(r.terminal, m, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, m.ID)
-				return err
-			})
-		},
-	}
-	account.bind(c)
-	out.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		number, err := readNumber(c, c.terminal, "account-id", in.ID)
+		if err != nil {
+			return err
+		}
+		m, err := c.ReceivingMethods.Add(c, in.Entry.ID, client.ReceivingMethodParams{Provider: in.Provider, AccountName: in.Name,
+			AccountID: number, IsDefault: in.IsDefault, InstitutionCode: notEmpty(in.Institution)})
+		if err != nil {
+			return fmt.Errorf("add the receiving method: %w", err)
+		}
+		c.say("Added a receiving method to %s: %s, %s.", in.Entry.Label, m.Provider, r.methodText(*m, false))
+		return c.writeLine(m, m.ID)
+	})
 }
 
 // mask masks all but the last digits of an account number, like the console.
@@ -214,4 +165,167 @@ func statusText(m api.ReceivingMethod) string {
 		return m.Status + ", as the default it waits for approval " + m.ApprovalID
 	}
 	return m.Status
+}
+
+const methodPrefix = "rm_"
+
+var errMethodsHidden = errors.New("you cannot see the receiving methods: you need the permission ws.receiving.read; ask an admin of the workspace for a role that includes it")
+
+// methodChange are the inputs of 'receiving-methods update'.
+type methodChange struct {
+	Entry       api.Entry
+	Method      methodName
+	Provider    *string `flag:"provider" usage:"bank or service that holds the account"`
+	Name        *string `flag:"account-name" usage:"name of the account holder"`
+	ID          *string `flag:"account-id" usage:"account number, or - to read it from standard input"`
+	Institution *string `flag:"institution" usage:"code of the bank or wallet, by which a rail pays, such as GXCHPHM2XXX"`
+	IsDefault   *bool   `flag:"default" usage:"make this the default method"`
+}
+
+func (m *methodChange) params() client.ReceivingMethodUpdateParams {
+	return client.ReceivingMethodUpdateParams{Provider: m.Provider, AccountName: m.Name, AccountID: m.ID, InstitutionCode: m.Institution,
+		IsDefault: m.IsDefault}
+}
+
+func (m *methodChange) check() error {
+	if m.params() == (client.ReceivingMethodUpdateParams{}) {
+		return term.Usagef("nothing to change: pass --provider, --account-name, --account-id, --institution or --default")
+	}
+	return nil
+}
+
+func newMethodUpdate(r *remote) *cobra.Command {
+	var in methodChange
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
+		Use: "update ENTRY METHOD", Aliases: []string{"edit"},
+		Short: "Change a receiving method",
+		Long: `Change a receiving method. Omitted flags keep their value. A change makes a
+successor with an id of its own; the old method is paid until the new one can
+be. Where the workspace demands a second person, it waits for their approval.`,
+		Example: `  bursar receiving-methods update "Ada Lovelace" first-harbour-bank --account-name "Augusta Ada Lovelace"
+  bursar receiving-methods update "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --account-id - < number.txt`,
+	}, func(c *call) error {
+		p := in.params()
+		if p.AccountID != nil {
+			number, err := readNumber(c, c.terminal, "account-id", *p.AccountID)
+			if err != nil {
+				return err
+			}
+			p.AccountID = &number
+		}
+		return updateMethod(c, &in.Entry, in.Method, p)
+	})
+}
+
+func newMethodDefault(r *remote) *cobra.Command {
+	var in struct {
+		Entry  api.Entry
+		Method methodName
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
+		Use:   "default ENTRY METHOD",
+		Short: "Make a receiving method the default",
+		Long:  `Make a receiving method the default of its entry, in place of the present one.`,
+		Example: `  bursar receiving-methods default "Ada Lovelace" first-harbour-bank
+  bursar receiving-methods default "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e`,
+	}, func(c *call) error {
+		return updateMethod(c, &in.Entry, in.Method, client.ReceivingMethodUpdateParams{IsDefault: client.Bool(true)})
+	})
+}
+
+func updateMethod(c *call, e *api.Entry, name methodName, p client.ReceivingMethodUpdateParams) error {
+	m, err := findMethod(c, e, string(name))
+	if err != nil {
+		return err
+	}
+	updated, err := c.ReceivingMethods.Update(c, e.ID, m.ID, p)
+	if err != nil {
+		return fmt.Errorf("update the receiving method: %w", err)
+	}
+	c.say("Updated a receiving method of %s: %s, %s.", e.Label, updated.Provider, c.r.methodText(*updated, false))
+	return c.done(updated)
+}
+
+func newMethodRemove(r *remote) *cobra.Command {
+	var in struct {
+		Entry  api.Entry
+		Method methodName
+		confirmation
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
+		Use: "remove ENTRY METHOD", Aliases: []string{"rm", "delete"},
+		Short: "Remove a receiving method",
+		Long: `Remove a receiving method from an entry. This cannot be undone, so the command
+asks first, unless you pass --yes. If it was the default, the oldest remaining
+method becomes the default, if need be after a second person has approved.`,
+		Example: `  bursar receiving-methods remove "Ada Lovelace" first-harbour-bank
+  bursar receiving-methods remove "Ada Lovelace" rm_01jd2r5v7w9x1y3z5a7b9c1d3e --yes`,
+	}, func(c *call) error {
+		m, err := findMethod(c, &in.Entry, string(in.Method))
+		if err != nil {
+			return err
+		}
+		text := m.ID
+		if m.Provider != "" {
+			text = m.Provider + ", " + r.methodText(m, false)
+		}
+		if err := c.confirm(in.confirmation, "Remove %s from %s? This cannot be undone.", text, in.Entry.Label); err != nil {
+			return err
+		}
+		removed, err := c.ReceivingMethods.Remove(c, in.Entry.ID, m.ID)
+		if err != nil {
+			return fmt.Errorf("remove the receiving method: %w", err)
+		}
+		c.say("Removed %s from %s.", text, in.Entry.Label)
+		return c.done(removed)
+	})
+}
+
+// findEntryMethod finds an entry and one of its receiving methods.
+func findEntryMethod(c *call, entry, ref string) (api.ReceivingMethod, error) {
+	e, err := entries().find(c, entry)
+	if err != nil {
+		return api.ReceivingMethod{}, err
+	}
+	return findMethod(c, &e, ref)
+}
+
+// findMethod finds a receiving method of an entry by id, provider or account name. A person who may change methods but not see them can use
+// an id.
+func findMethod(c *call, e *api.Entry, ref string) (api.ReceivingMethod, error) {
+	if e.ReceivingMethods == nil {
+		if strings.HasPrefix(ref, methodPrefix) && !term.IsShortID(ref) {
+			return api.ReceivingMethod{ID: ref}, nil
+		}
+		return api.ReceivingMethod{}, errMethodsHidden
+	}
+	methods, err := c.ReceivingMethods.List(c, e.ID)
+	if err != nil {
+		return api.ReceivingMethod{}, fmt.Errorf("list the receiving methods: %w", err)
+	}
+	methods = slices.DeleteFunc(methods, func(m api.ReceivingMethod) bool {
+		return m.ID != ref && (m.Status == api.MethodRetired || m.Status == api.MethodRejected)
+	})
+	list := make([]candidate[api.ReceivingMethod], len(methods))
+	for i, m := range methods {
+		list[i] = candidate[api.ReceivingMethod]{m, m.ID, []string{m.Provider, m.AccountName}, m.Provider + ", " + c.r.methodText(m, false)}
+	}
+	return pick(c, c.terminal, "receiving method", ref, list)
+}
+
+// methodName names a receiving method of the entry that is the first argument.
+type methodName string
+
+func (*methodName) completion(r *remote) cobra.CompletionFunc {
+	return r.completeWith(func(c *call, args []string, _ string) ([]string, error) {
+		e, err := entries().find(c, args[0])
+		if err != nil || e.ReceivingMethods == nil {
+			return nil, err
+		}
+		var words []string
+		for _, m := range *e.ReceivingMethods {
+			words = append(words, described(m.ID, m.Provider+", "+m.AccountName+", "+mask(r.terminal, m.AccountID)))
+		}
+		return words, nil
+	})
 }

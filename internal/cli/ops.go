@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"iter"
 
@@ -30,86 +29,69 @@ within the last 15 minutes.`,
 }
 
 func newOpsList(r *remote) *cobra.Command {
-	return listCommand(r.terminal, &cobra.Command{
+	return newList(r, anywhere, nil, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List what waits for another operator",
 		Example: `  bursar ops requests list
   bursar ops deposits list --jq '.[].id'`,
 	}, list[api.OpsRequest]{
 		noun: "requests",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.OpsRequest, error], error) {
-			s, err := r.connect()
-			if err != nil {
-				return nil, err
-			}
-			return s.Operators.AllRequests(ctx, client.ListParams{Limit: limit}), nil
+		rows: func(c *call, limit int) (iter.Seq2[api.OpsRequest, error], error) {
+			return c.Operators.AllRequests(c, client.ListParams{Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"what", "requested by", "expires", "id"}, Empty: "Nothing waits for another operator."}
-		},
-		cells: func(f term.Format, o api.OpsRequest) []string {
-			expires := localTime(o.ExpiresAt)
-			if f.CSV {
-				expires = exactTime(o.ExpiresAt)
-			}
+		table: &term.Table{Columns: []string{"what", "requested by", "expires", "id"}, Empty: "Nothing waits for another operator."},
+		cells: func(c *call, o api.OpsRequest) []string {
 			what := o.Summary
 			if o.EndedBecause != "" {
 				what += " (ended: " + o.EndedBecause + ")"
 			}
-			return []string{what, o.RequestedBy, expires, o.ID}
+			return []string{what, o.RequestedBy, c.time(o.ExpiresAt), o.ID}
 		},
 	})
 }
 
 func newOpsApprove(r *remote) *cobra.Command {
-	return r.newOpsDecision(&cobra.Command{
+	return newOpsDecision(r, "Confirm", &cobra.Command{
 		Use: "approve ID", Short: "Confirm what another operator asked for",
 		Long: `Confirm what another operator asked for. It is shown first, and carried out
 at once.`,
 		Example: `  bursar ops deposits approve opr_01jd3a1b2c3d4e5f6g7h8j9k0m`,
-	}, "Confirm", func(ctx context.Context, s *session, o api.OpsRequest) (*api.OpsDecision, error) {
-		return s.Operators.Approve(ctx, o.ID, o.Digest)
+	}, func(c *call, o api.OpsRequest) (*api.OpsDecision, error) {
+		return c.Operators.Approve(c, o.ID, o.Digest)
 	})
 }
 
 func newOpsReject(r *remote) *cobra.Command {
-	return r.newOpsDecision(&cobra.Command{
+	return newOpsDecision(r, "Reject", &cobra.Command{
 		Use: "reject ID", Short: "End what an operator asked for",
 		Example: `  bursar ops deposits reject opr_01jd3a1b2c3d4e5f6g7h8j9k0m`,
-	}, "Reject", func(ctx context.Context, s *session, o api.OpsRequest) (*api.OpsDecision, error) {
-		return s.Operators.Reject(ctx, o.ID)
-	})
+	}, func(c *call, o api.OpsRequest) (*api.OpsDecision, error) { return c.Operators.Reject(c, o.ID) })
 }
 
 // newOpsDecision completes a command that shows a request and decides it.
-func (r *remote) newOpsDecision(c *cobra.Command, verb string, decide func(ctx context.Context, s *session, o api.OpsRequest) (*api.OpsDecision, error)) *cobra.Command {
-	var f term.Format
-	var yes bool
-	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), cobra.NoFileCompletions
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := r.connect()
-		if err != nil {
-			return err
-		}
-		for o, err := range s.Operators.AllRequests(c.Context(), client.ListParams{}) {
+func newOpsDecision(r *remote, verb string, c *cobra.Command,
+	decide func(c *call, o api.OpsRequest) (*api.OpsDecision, error)) *cobra.Command {
+	var in struct {
+		ID string
+		confirmation
+	}
+	return newCommand(r, anywhere, &in, c, func(c *call) error {
+		for o, err := range c.Operators.AllRequests(c, client.ListParams{}) {
 			if err != nil {
 				return fmt.Errorf("list what waits: %w", err)
 			}
-			if o.ID != args[0] {
+			if o.ID != in.ID {
 				continue
 			}
-			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("%s the %s, requested by %s?", verb, term.Printable(o.Summary), term.Printable(o.RequestedBy)), yes); err != nil {
+			if err := c.confirm(in.confirmation, "%s the %s, requested by %s?", verb, o.Summary, o.RequestedBy); err != nil {
 				return err
 			}
-			done, err := decide(c.Context(), s, o)
+			done, err := decide(c, o)
 			if err != nil {
 				return fmt.Errorf("decide the request: %w", err)
 			}
-			fmt.Fprintf(r.terminal.Err, "The request is %s.\n", done.State)
-			return f.Write(r.terminal, done, nothing)
+			c.say("The request is %s.", done.State)
+			return c.done(done)
 		}
-		return fmt.Errorf("no request %q waits", args[0])
-	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.Bind(c, false)
-	return c
+		return fmt.Errorf("no request %q waits", in.ID)
+	})
 }

@@ -1,9 +1,8 @@
 package cli
 
 import (
-	"context"
+	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 
@@ -29,103 +28,114 @@ its owners.`,
 	}, newOrganizationsList(r), newOrganizationsGet(r), newOrganizationsCreate(r), newOrganizationsSettings(r), newOwners(r))
 }
 
+// organizations finds organizations by id, slug or name. Without a name it finds the only one, or asks.
+func organizations() *resource[api.Organization] {
+	n := &resource[api.Organization]{
+		noun: "organization", anywhere: true,
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.Organization, error] {
+			return c.Organizations.All(c, p)
+		},
+		item: func(o api.Organization) item {
+			return item{o.ID, []string{o.Slug, o.Name}, o.Name + "  " + o.Slug + "  " + o.ID, described(o.Slug, o.Name)}
+		},
+	}
+	n.only = func(c *call, name string) (api.Organization, error) {
+		all, err := n.all(c)
+		switch {
+		case err != nil:
+			return api.Organization{}, err
+		case len(all) == 0:
+			return api.Organization{}, errors.New("you have no organization yet: create one with 'bursar orgs create NAME'")
+		case len(all) == 1:
+			return all[0], nil
+		case !c.terminal.Interactive():
+			return api.Organization{}, term.Usagef("you have several organizations: choose one with %s\n  %s", name,
+				strings.Join(n.lines(all), "\n  "))
+		}
+		return n.choose(c, "Which organization?", all)
+	}
+	return n
+}
+
+// organizationName names an organization that is looked up only if the command needs it.
+type organizationName string
+
+func (*organizationName) completion(r *remote) cobra.CompletionFunc {
+	return organizations().completion(r)
+}
+
 func newOrganizationsList(r *remote) *cobra.Command {
-	return listCommand(r.terminal, &cobra.Command{
+	return organizations().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your organizations",
 		Example: `  bursar orgs list
   bursar orgs list --jq '.[].slug'`,
-	}, list[api.Organization]{
-		noun: "organizations",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Organization, error], error) {
-			s, err := r.connect()
-			if err != nil {
-				return nil, err
-			}
-			return s.Organizations.All(ctx, client.ListParams{Limit: limit}), nil
-		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "slug", "id"}, Empty: "You have no organization yet. Create one with 'bursar orgs create NAME'."}
-		},
-		cells: func(_ term.Format, o api.Organization) []string { return []string{o.Name, o.Slug, o.ID} },
+	}, &term.Table{Columns: []string{"name", "slug", "id"},
+		Empty: "You have no organization yet. Create one with 'bursar orgs create NAME'."}, func(_ *call,
+		o api.Organization) []string {
+		return []string{o.Name, o.Slug, o.ID}
 	})
 }
 
 func newOrganizationsGet(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ Organization api.Organization }
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "get [ORG]", Short: "Show an organization",
 		Long: `Show an organization, by id, slug or name. Without one, show your only
 organization.`,
 		Example: `  bursar orgs get acme
   bursar orgs get acme --jq .id`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			o, err := s.findOrganization(c.Context(), strings.Join(args, ""), "ORG")
-			if err != nil {
-				return err
-			}
-			got, err := s.Organizations.Get(c.Context(), o.ID)
-			if err != nil {
-				return fmt.Errorf("get the organization: %w", err)
-			}
-			return r.writeOrganization(f, got)
-		},
-	}
-	f.Bind(c, false)
-	return c
-}
-
-func (r *remote) writeOrganization(f term.Format, o *api.Organization) error {
-	return f.Write(r.terminal, o, func(w io.Writer) error {
-		pairs := []string{"Name", o.Name, "Slug", o.Slug, "Id", o.ID}
-		if o.RequireSecondFactor {
-			pairs = append(pairs, "Second factor", "demanded")
+	}, func(c *call) error {
+		got, err := c.Organizations.Get(c, in.Organization.ID)
+		if err != nil {
+			return fmt.Errorf("get the organization: %w", err)
 		}
-		if o.AuditRetentionDays > 0 {
-			pairs = append(pairs, "Audit log", fmt.Sprintf("erased after %d days", o.AuditRetentionDays))
-		}
-		return term.WritePairs(r.terminal, w, pairs...)
+		return writeOrganization(c, got)
 	})
 }
 
+func writeOrganization(c *call, o *api.Organization) error {
+	pairs := []string{"Name", o.Name, "Slug", o.Slug, "Id", o.ID}
+	if o.RequireSecondFactor {
+		pairs = append(pairs, "Second factor", "demanded")
+	}
+	if o.AuditRetentionDays > 0 {
+		pairs = append(pairs, "Audit log", fmt.Sprintf("erased after %d days", o.AuditRetentionDays))
+	}
+	return c.writePairs(o, pairs...)
+}
+
 func newOrganizationsCreate(r *remote) *cobra.Command {
-	var f term.Format
-	var slug string
-	c := &cobra.Command{
+	var in struct {
+		Name string
+		Slug string `flag:"slug" usage:"short name for URLs and commands: a-z, 0-9 and dashes"`
+	}
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "create NAME", Short: "Create an organization",
 		Long: `Create an organization. You become its owner. Without --slug, the slug is
 derived from the name.`,
 		Example: `  bursar orgs create Acme
   bursar orgs create "Acme Group" --slug acme-group`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			made, err := s.Organizations.Create(c.Context(), client.OrganizationCreateParams{Name: args[0], Slug: notEmpty(slug)})
-			if err != nil {
-				return fmt.Errorf("create the organization: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "Created organization %s. Create a workspace in it with 'bursar workspaces create NAME --organization %s'.\n", term.Printable(made.Name), made.Slug)
-			return r.writeOrganization(f, made)
-		},
-	}
-	c.Flags().StringVar(&slug, "slug", "", "short name for URLs and commands: a-z, 0-9 and dashes")
-	f.Bind(c, false)
-	return c
+	}, func(c *call) error {
+		made, err := c.Organizations.Create(c, client.OrganizationCreateParams{Name: in.Name, Slug: notEmpty(in.Slug)})
+		if err != nil {
+			return fmt.Errorf("create the organization: %w", err)
+		}
+		c.say("Created organization %s. Create a workspace in it with 'bursar workspaces create NAME --organization %s'.",
+			made.Name, made.Slug)
+		return writeOrganization(c, made)
+	})
 }
 
 func newOrganizationsSettings(r *remote) *cobra.Command {
-	var f term.Format
-	var name, slug string
-	var factor, yes bool
-	var days int64
-	c := &cobra.Command{
+	var in struct {
+		Organization api.Organization
+		Name         *string `flag:"name" usage:"new name"`
+		Slug         *string `flag:"slug" usage:"new slug: a-z, 0-9 and dashes"`
+		Factor       *bool   `flag:"require-second-factor" usage:"demand that people sign in with a second factor; =false to stop demanding it"`
+		Days         *int64  `flag:"audit-retention-days" usage:"erase what is personal in audit entries after so many days; 0 to keep it for ever"`
+		confirmation
+	}
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "settings [ORG]", Short: "Show or change the settings of an organization",
 		Long: `Show the settings of an organization. Owners can change them with --name,
 --slug, --require-second-factor and --audit-retention-days; a new name does
@@ -146,55 +156,33 @@ the last 15 minutes, too. With 0, the log is kept for ever.`,
   bursar orgs settings acme --require-second-factor
   bursar orgs settings acme --require-second-factor=false
   bursar orgs settings acme --audit-retention-days 730`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeOrganizations()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
+	}, func(c *call) error {
+		o := in.Organization
+		change := client.OrganizationUpdateParams{Name: in.Name, Slug: in.Slug, RequireSecondFactor: in.Factor, AuditRetentionDays: in.Days}
+		if change == (client.OrganizationUpdateParams{}) {
+			got, err := c.Organizations.Settings(c, o.ID)
 			if err != nil {
+				return fmt.Errorf("get the settings: %w", err)
+			}
+			return writeOrganization(c, got)
+		}
+		if in.Factor != nil && *in.Factor {
+			question := "Demand a second factor of everybody in %s? Whoever signed in without one is stopped at once."
+			if err := c.confirm(in.confirmation, question, o.Name); err != nil {
 				return err
 			}
-			o, err := s.findOrganization(c.Context(), strings.Join(args, ""), "ORG")
-			if err != nil {
+		}
+		if in.Days != nil && *in.Days > 0 {
+			question := "Erase what is personal in audit entries of %s that are older than %d days? It cannot be undone."
+			if err := c.confirm(in.confirmation, question, o.Name, *in.Days); err != nil {
 				return err
 			}
-			change := client.OrganizationUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug)}
-			if c.Flags().Changed("require-second-factor") {
-				change.RequireSecondFactor = &factor
-			}
-			if c.Flags().Changed("audit-retention-days") {
-				change.AuditRetentionDays = &days
-			}
-			if change == (client.OrganizationUpdateParams{}) {
-				got, err := s.Organizations.Settings(c.Context(), o.ID)
-				if err != nil {
-					return fmt.Errorf("get the settings: %w", err)
-				}
-				return r.writeOrganization(f, got)
-			}
-			if factor {
-				question := fmt.Sprintf("Demand a second factor of everybody in %s? Whoever signed in without one is stopped at once.", term.Printable(o.Name))
-				if err := r.terminal.Confirm(c.Context(), question, yes); err != nil {
-					return err
-				}
-			}
-			if days > 0 {
-				question := fmt.Sprintf("Erase what is personal in audit entries of %s that are older than %d days? It cannot be undone.", term.Printable(o.Name), days)
-				if err := r.terminal.Confirm(c.Context(), question, yes); err != nil {
-					return err
-				}
-			}
-			changed, err := s.Organizations.UpdateSettings(c.Context(), o.ID, change)
-			if err != nil {
-				return fmt.Errorf("update the settings: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "Updated the settings of %s (%s).\n", term.Printable(changed.Name), changed.ID)
-			return r.writeOrganization(f, changed)
-		},
-	}
-	c.Flags().StringVar(&name, "name", "", "new name")
-	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
-	c.Flags().BoolVar(&factor, "require-second-factor", false, "demand that people sign in with a second factor; =false to stop demanding it")
-	c.Flags().Int64Var(&days, "audit-retention-days", 0, "erase what is personal in audit entries after so many days; 0 to keep it for ever")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.Bind(c, false)
-	return c
+		}
+		changed, err := c.Organizations.UpdateSettings(c, o.ID, change)
+		if err != nil {
+			return fmt.Errorf("update the settings: %w", err)
+		}
+		c.say("Updated the settings of %s (%s).", changed.Name, changed.ID)
+		return writeOrganization(c, changed)
+	})
 }

@@ -27,41 +27,30 @@ one.`,
 	}, newOwnersList(r), newOwnersAdd(r), newOwnersRemove(r), newOwnersSuspended(r))
 }
 
-// organizationFlag adds the flag that names an organization.
-func (r *remote) organizationFlag(c *cobra.Command, ref *string) *cobra.Command {
-	c.Flags().StringVar(ref, "organization", "", "id, slug or name of the organization; by default your only one")
-	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
-	return c
-}
-
 func newOwnersList(r *remote) *cobra.Command {
-	var org string
-	return r.organizationFlag(listCommand(r.terminal, &cobra.Command{
+	var in struct {
+		ofOrganization
+	}
+	return newList(r, anywhere, &in, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the owners",
 		Example: `  bursar orgs owners list
   bursar orgs owners list --organization acme --jq '.[].email'`,
 	}, list[api.User]{
 		noun: "owners",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.User, error], error) {
-			s, err := r.connect()
-			if err != nil {
-				return nil, err
-			}
-			o, err := s.findOrganization(ctx, org, "--organization")
-			if err != nil {
-				return nil, err
-			}
-			return s.Organizations.AllOwners(ctx, o.ID, client.ListParams{Limit: limit}), nil
+		rows: func(c *call, limit int) (iter.Seq2[api.User, error], error) {
+			return c.Organizations.AllOwners(c, in.Organization.ID, client.ListParams{Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "email", "id"}, Empty: "This organization has no owners."}
-		},
-		cells: func(_ term.Format, u api.User) []string { return []string{u.Name, u.Email, u.ID} },
-	}), &org)
+		table: &term.Table{Columns: []string{"name", "email", "id"}, Empty: "This organization has no owners."},
+		cells: func(_ *call, u api.User) []string { return []string{u.Name, u.Email, u.ID} },
+	})
 }
 
 func newOwnersAdd(r *remote) *cobra.Command {
-	return r.newOwnerChange(&cobra.Command{
+	var in struct {
+		Person memberName
+		ofOrganization
+	}
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "add PERSON", Short: "Make a member of the organization an owner",
 		Long: `Make a person an owner of the organization. They must be a member of it
 already, with a verified address: PERSON is the email address or name of
@@ -69,108 +58,167 @@ somebody in one of your workspaces, or an id. Nothing changes if they already
 are an owner.`,
 		Example: `  bursar orgs owners add grace@example.com
   bursar orgs owners add usr_01jd2p3g5h7j9k1m3n5p7q9r1s --organization acme`,
-	}, func(ctx context.Context, s *session, o api.Organization, ref string, _ bool) (any, error) {
-		who, err := s.findPerson(ctx, o.ID, ref)
+	}, func(c *call) error {
+		who, err := findPerson(c, in.Organization.ID, string(in.Person))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		done, err := s.Organizations.AddOwner(ctx, o.ID, who.ID)
+		done, err := c.Organizations.AddOwner(c, in.Organization.ID, who.ID)
 		if err != nil {
-			return nil, fmt.Errorf("add the owner: %w", err)
+			return fmt.Errorf("add the owner: %w", err)
 		}
-		fmt.Fprintf(s.terminal.Err, "%s is an owner of %s.\n", term.Printable(person(who.Name, who.Email)), term.Printable(o.Name))
-		return done, nil
+		c.say("%s is an owner of %s.", person(who.Name, who.Email), in.Organization.Name)
+		return c.done(done)
 	})
 }
 
 func newOwnersRemove(r *remote) *cobra.Command {
-	return r.newOwnerChange(&cobra.Command{
+	var in struct {
+		Owner memberName
+		ofOrganization
+		confirmation
+	}
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "remove OWNER", Aliases: []string{"rm"}, Short: "End the ownership of somebody",
 		Long: `End the ownership of somebody, who stays in the workspaces that they are in.
 It takes effect on their next request. The last owner cannot be removed.`,
 		Example: `  bursar orgs owners remove grace@example.com
   bursar orgs owners remove "Grace Hopper" --yes`,
-	}, func(ctx context.Context, s *session, o api.Organization, ref string, yes bool) (any, error) {
-		all, err := collect(s.Organizations.AllOwners(ctx, o.ID, client.ListParams{}))
+	}, func(c *call) error {
+		who, err := owners(in.Organization).find(c, string(in.Owner))
 		if err != nil {
-			return nil, fmt.Errorf("list the owners: %w", err)
+			return err
 		}
-		list := make([]candidate[api.User], len(all))
-		for i, u := range all {
-			list[i] = candidate[api.User]{u, u.ID, []string{u.Email, u.Name}, term.Printable(person(u.Name, u.Email)) + "  " + u.ID}
+		name, of := person(who.Name, who.Email), in.Organization.Name
+		if err := c.confirm(in.confirmation, "End the ownership of %s in %s?", name, of); err != nil {
+			return err
 		}
-		who, err := pick(ctx, s.terminal, "owner", ref, list)
+		done, err := c.Organizations.RemoveOwner(c, in.Organization.ID, who.ID)
 		if err != nil {
-			return nil, err
+			return fmt.Errorf("remove the owner: %w", err)
 		}
-		name, of := term.Printable(person(who.Name, who.Email)), term.Printable(o.Name)
-		if err := s.terminal.Confirm(ctx, fmt.Sprintf("End the ownership of %s in %s?", name, of), yes); err != nil {
-			return nil, err
-		}
-		done, err := s.Organizations.RemoveOwner(ctx, o.ID, who.ID)
-		if err != nil {
-			return nil, fmt.Errorf("remove the owner: %w", err)
-		}
-		fmt.Fprintf(s.terminal.Err, "%s is no longer an owner of %s.\n", name, of)
-		return done, nil
+		c.say("%s is no longer an owner of %s.", name, of)
+		return c.done(done)
 	})
 }
 
-type ownerChange func(ctx context.Context, s *session, o api.Organization, ref string, yes bool) (any, error)
-
-// newOwnerChange completes a command that takes a person.
-func (r *remote) newOwnerChange(c *cobra.Command, change ownerChange) *cobra.Command {
-	var f term.Format
-	var org string
-	var yes bool
-	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), byPosition(r.completeMembers())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := r.connect()
-		if err != nil {
-			return err
-		}
-		o, err := s.findOrganization(c.Context(), org, "--organization")
-		if err != nil {
-			return err
-		}
-		done, err := change(c.Context(), s, o, args[0], yes)
-		if err != nil {
-			return err
-		}
-		return f.Write(r.terminal, done, nothing)
+// owners finds owners of an organization.
+func owners(of api.Organization) *resource[api.User] {
+	return &resource[api.User]{
+		noun: "owner", anywhere: true,
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.User, error] {
+			return c.Organizations.AllOwners(c, of.ID, p)
+		},
+		item: func(u api.User) item {
+			return item{id: u.ID, names: []string{u.Email, u.Name}, line: person(u.Name, u.Email) + "  " + u.ID}
+		},
 	}
-	if c.Name() != "add" {
-		c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	}
-	f.Bind(c, false)
-	return r.organizationFlag(c, &org)
 }
 
 // findPerson finds a person in the caller's workspaces of an organization. An id is used without a search, because its owner may be in a
 // workspace that the caller does not see.
-func (s *session) findPerson(ctx context.Context, organizationID, ref string) (api.Member, error) {
+func findPerson(c *call, organizationID, ref string) (api.Member, error) {
 	if strings.HasPrefix(ref, "usr_") {
 		return api.Member{ID: ref, Name: ref}, nil
 	}
 	seen := map[string]bool{}
 	var people []api.Member
-	for w, err := range s.Workspaces.All(ctx, client.ListParams{}) {
+	for w, err := range c.Workspaces.All(c, client.ListParams{}) {
 		if err != nil {
 			return api.Member{}, fmt.Errorf("list the workspaces: %w", err)
 		}
 		if w.OrganizationID != organizationID {
 			continue
 		}
-		members, err := s.members(ctx, w.ID)
+		all, err := collect(c.Members.All(c, w.ID, client.ListParams{}))
 		if err != nil && !client.IsForbidden(err) {
-			return api.Member{}, err
+			return api.Member{}, fmt.Errorf("list the members: %w", err)
 		}
-		for _, m := range members {
+		for _, m := range all {
 			if !seen[m.ID] && m.Status != "invited" {
 				seen[m.ID] = true
 				people = append(people, m)
 			}
 		}
 	}
-	return pick(ctx, s.terminal, "person", ref, memberCandidates(people))
+	n := members()
+	n.noun = "person"
+	return n.pick(c, ref, people)
+}
+
+func newOwnersSuspended(r *remote) *cobra.Command {
+	return commandGroup(&cobra.Command{
+		Use: "suspended", Short: "Decide about owners who came through a compromised key",
+		Long: `Owners who were added through a compromised API key are suspended until
+another owner confirms or removes them. Report a key as compromised with
+'bursar keys revoke KEY --compromised'.`,
+		Example: `  bursar orgs owners suspended list
+  bursar orgs owners suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, newOwnersSuspendedList(r), newOwnersConfirm(r), newOwnersSuspendedRemove(r))
+}
+
+func newOwnersSuspendedList(r *remote) *cobra.Command {
+	var in struct {
+		ofOrganization
+	}
+	return newList(r, anywhere, &in, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the suspended owners", Long: `List the owners who are suspended, oldest first.`,
+		Example: `  bursar orgs owners suspended list`,
+	}, list[api.SuspendedOwner]{
+		noun: "suspended owners",
+		rows: func(c *call, limit int) (iter.Seq2[api.SuspendedOwner, error], error) {
+			return c.Organizations.SuspendedOwners(c, in.Organization.ID, client.ListParams{Limit: limit}), nil
+		},
+		table: &term.Table{Columns: []string{"id", "who", "key", "since"}, Detail: []string{"key"}, Empty: "No owner is suspended."},
+		cells: func(_ *call, o api.SuspendedOwner) []string {
+			return []string{o.ID, person(o.Name, o.Email), o.KeyID, localTime(o.SuspendedAt)}
+		},
+	})
+}
+
+func newOwnersConfirm(r *remote) *cobra.Command {
+	return ownerSuspensionCommand(r, &cobra.Command{
+		Use: "confirm ID", Short: "Make a suspended owner an owner again",
+		Long: `Make a suspended owner an owner again. You cannot decide about yourself, or if
+you became an owner through a compromised key.`,
+		Example: `  bursar orgs owners suspended confirm sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, "Make %s an owner again?", "%s is an owner.", (*client.OrganizationService).ConfirmOwner)
+}
+
+func newOwnersSuspendedRemove(r *remote) *cobra.Command {
+	return ownerSuspensionCommand(r, &cobra.Command{
+		Use: "remove ID", Aliases: []string{"rm"}, Short: "End suspended ownership permanently",
+		Long:    `End suspended ownership permanently.`,
+		Example: `  bursar orgs owners suspended remove sus_01jd2w8m3p5r7t9v1x3z5b7d9f`,
+	}, "End the ownership of %s permanently?", "%s is no longer an owner.", (*client.OrganizationService).RemoveSuspendedOwner)
+}
+
+// ownerSuspensionCommand completes a command that decides on a suspended owner.
+func ownerSuspensionCommand(r *remote, c *cobra.Command, question, done string,
+	decide func(s *client.OrganizationService, ctx context.Context, organizationID, id string) (*client.SuspendedOwner, error)) *cobra.Command {
+	var in struct {
+		ID string
+		ofOrganization
+		confirmation
+	}
+	return newCommand(r, anywhere, &in, c, func(c *call) error {
+		who := in.ID
+		for one, err := range c.Organizations.SuspendedOwners(c, in.Organization.ID, client.ListParams{}) {
+			if err != nil {
+				return fmt.Errorf("read the suspended owners: %w", err)
+			}
+			if one.ID == in.ID {
+				who = person(one.Name, one.Email)
+			}
+		}
+		if err := c.confirm(in.confirmation, question, who); err != nil {
+			return err
+		}
+		decided, err := decide(c.Organizations, c, in.Organization.ID, in.ID)
+		if err != nil {
+			return fmt.Errorf("decide about the suspended owner: %w", err)
+		}
+		c.say(done, who)
+		return c.done(decided)
+	})
 }

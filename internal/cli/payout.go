@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,34 +36,54 @@ sandbox no real money moves.`,
 		newPayoutRetry(r), newPayoutResolve(r), newPayoutPublish(r), newPayoutConfirm(r), newPayoutWatch(r), newPayoutReceipt(r), newPayoutStop(r), newPayoutResume(r))
 }
 
-// findPayout finds a payout by id, shortened id or external id.
-func (r *remote) findPayout(ctx context.Context, s *session, ref string) (*api.Payout, error) {
-	id := ref
-	if term.IsShortID(ref) || !strings.HasPrefix(ref, payoutPrefix) {
-		w, err := r.currentWorkspace(ctx, s)
-		if err != nil {
-			return nil, err
-		}
-		if id, err = s.payoutID(ctx, w.ID, ref); err != nil {
-			return nil, err
-		}
+// payouts finds payouts by id, shortened id or external id.
+func payouts() *resource[api.Payout] {
+	return &resource[api.Payout]{
+		noun: "payout",
+		direct: func(c *call, ref string) (api.Payout, bool, error) {
+			id, err := payoutID(c, ref)
+			if err != nil {
+				return api.Payout{}, false, err
+			}
+			p, err := c.Payouts.Get(c, id)
+			if err != nil {
+				return api.Payout{}, false, fmt.Errorf("read the payout %s: %w", term.Printable(ref), err)
+			}
+			return *p, true, nil
+		},
+		words: func(c *call, _ []string, _ string) (words []string, err error) {
+			w, err := c.here()
+			if err != nil {
+				return nil, err
+			}
+			page, err := c.Payouts.List(c, client.PayoutListParams{WorkspaceID: w.ID, Limit: 100})
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range page.Items {
+				words = append(words, described(p.ID, payoutText(&p)+", "+payoutProgress(&p)))
+			}
+			return words, nil
+		},
 	}
-	p, err := s.Payouts.Get(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the payout %s: %w", term.Printable(ref), err)
-	}
-	return p, nil
 }
 
-// payoutID returns the id of the payout with a shortened or an external id. The API cannot search for a part of an id, so it searches the
-// newest payouts, which are the ones shown in tables.
-func (s *session) payoutID(ctx context.Context, workspaceID, ref string) (string, error) {
-	want := client.PayoutListParams{WorkspaceID: workspaceID}
+// payoutID returns the id of the payout with an id, a shortened one or an external id. The API cannot search for a part of an id, so it
+// searches the newest payouts, which are the ones shown in tables.
+func payoutID(c *call, ref string) (string, error) {
+	if strings.HasPrefix(ref, payoutPrefix) && !term.IsShortID(ref) {
+		return ref, nil
+	}
+	w, err := c.here()
+	if err != nil {
+		return "", err
+	}
+	want := client.PayoutListParams{WorkspaceID: w.ID}
 	if !term.IsShortID(ref) {
 		want.ExternalID = ref
 	}
 	seen := 0
-	for p, err := range s.Payouts.All(ctx, want) {
+	for p, err := range c.Payouts.All(c, want) {
 		if err != nil {
 			return "", fmt.Errorf("search the payouts: %w", err)
 		}
@@ -77,20 +95,6 @@ func (s *session) payoutID(ctx context.Context, workspaceID, ref string) (string
 		}
 	}
 	return "", fmt.Errorf("no payout %q found", ref)
-}
-
-func (r *remote) completePayouts() cobra.CompletionFunc {
-	return r.completeHere(func(ctx context.Context, s *session, workspaceID string) ([]string, error) {
-		page, err := s.Payouts.List(ctx, client.PayoutListParams{WorkspaceID: workspaceID, Limit: 100})
-		if err != nil {
-			return nil, err
-		}
-		var words []string
-		for _, p := range page.Items {
-			words = append(words, described(p.ID, payoutText(&p)+", "+payoutProgress(&p)))
-		}
-		return words, nil
-	})
 }
 
 // payoutText returns the name of a payout within a sentence.
@@ -137,85 +141,61 @@ func attentionText(p *api.Payout) string {
 	return p.Attention
 }
 
-// completeRails completes a flag with the names of rails.
-func (r *remote) completeRails() cobra.CompletionFunc {
-	return r.complete(func(ctx context.Context, s *session) ([]string, error) { return s.railNames(ctx) })
-}
+// payoutState is a state of payouts.
+type payoutState string
+
+func (*payoutState) words() []string { return api.PayoutStates() }
 
 func newPayoutList(r *remote) *cobra.Command {
-	var span period
-	var want client.PayoutListParams
-	var from, to string
-	c := listCommand(r.terminal, &cobra.Command{
+	var in struct {
+		Status     payoutState  `flag:"status" usage:"only those in this state, such as pending or failed; cancelled has the rejected ones, too"`
+		From       *api.Account `flag:"from" usage:"only those from this account"`
+		To         *api.Entry   `flag:"to" usage:"only those to this entry of the directory"`
+		Batch      string       `flag:"batch" usage:"only those of this batch"`
+		Rail       railName     `flag:"rail" usage:"only those over this rail"`
+		ExternalID string       `flag:"external-id" usage:"only the one with your own id"`
+		Search     string       `flag:"search" usage:"only those to an account whose name begins with this"`
+		period
+	}
+	return newList(r, inWorkspace, &in, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List payouts, newest first",
 		Example: `  bursar payouts list
   bursar payouts list --status failed --since 7d
   bursar payouts list --to "Ada Lovelace" --all --csv`,
 	}, list[api.Payout]{
 		noun: "payouts",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Payout, error], error) {
-			err := oneOf("status", want.Status, api.PayoutStates())
-			if err == nil {
-				want.Since, want.Until, err = span.read(time.Now())
+		rows: func(c *call, limit int) (iter.Seq2[api.Payout, error], error) {
+			want := client.PayoutListParams{WorkspaceID: c.workspace.ID, Status: string(in.Status), BatchID: in.Batch,
+				Rail:       string(in.Rail),
+				ExternalID: in.ExternalID, Query: in.Search, Since: in.period.from, Until: in.period.to, Limit: limit}
+			if in.From != nil {
+				want.WorkspaceID, want.SourceAccountID = in.From.WorkspaceID, in.From.ID
 			}
-			if err != nil {
-				return nil, err
+			if in.To != nil {
+				want.EntryID = in.To.ID
 			}
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			want.WorkspaceID, want.Limit = w.ID, limit
-			if from != "" {
-				a, err := r.findAccount(ctx, s, from)
-				if err != nil {
-					return nil, err
-				}
-				want.WorkspaceID, want.SourceAccountID = a.WorkspaceID, a.ID
-			}
-			if to != "" {
-				e, err := r.findEntry(ctx, s, to)
-				if err != nil {
-					return nil, err
-				}
-				want.EntryID = e.ID
-			}
-			return s.Payouts.All(ctx, want), nil
+			return c.Payouts.All(c, want), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"created", "amount", "currency", "to", "rail", "status", "mode", "external id", "id"},
-				Detail: []string{"currency", "external id", "mode", "rail"}, Empty: "There are no such payouts."}
-		},
-		cells: func(f term.Format, p api.Payout) []string {
-			at, status := localTime(p.CreatedAt), payoutProgress(&p)
-			if f.CSV {
-				at, status = exactTime(p.CreatedAt), p.Status
+		table: &term.Table{Columns: []string{"created", "amount", "currency", "to", "rail", "status", "mode", "external id", "id"},
+			Detail: []string{"currency", "external id", "mode", "rail"}, Empty: "There are no such payouts."},
+		cells: func(c *call, p api.Payout) []string {
+			status := payoutProgress(&p)
+			if c.format.CSV {
+				status = p.Status
 			}
-			return []string{at, amountText(f, p.AmountCents, p.Currency), p.Currency, p.SettlementAccount.BankAccountName, p.SettlementRail, status, p.Mode, p.ExternalID, p.ID}
+			return []string{c.time(p.CreatedAt), amountText(c.format, p.AmountCents, p.Currency), p.Currency,
+				p.SettlementAccount.BankAccountName,
+				p.SettlementRail, status, p.Mode, p.ExternalID, p.ID}
 		},
 	})
-	c.Flags().StringVar(&want.Status, "status", "", "only those in this state, such as pending or failed; cancelled has the rejected ones, too")
-	c.Flags().StringVar(&from, "from", "", "only those from this account")
-	c.Flags().StringVar(&to, "to", "", "only those to this entry of the directory")
-	c.Flags().StringVar(&want.BatchID, "batch", "", "only those of this batch")
-	c.Flags().StringVar(&want.Rail, "rail", "", "only those over this rail")
-	c.Flags().StringVar(&want.ExternalID, "external-id", "", "only the one with your own id")
-	c.Flags().StringVar(&want.Query, "search", "", "only those to an account whose name begins with this")
-	span.bind(c)
-	completeWords(c, "status", api.PayoutStates())
-	completeFlag(c, "from", r.completeAccounts())
-	completeFlag(c, "to", r.completeEntry(true))
-	completeFlag(c, "rail", r.completeRails())
-	for _, flag := range []string{"batch", "external-id", "search"} {
-		completeFlag(c, flag, cobra.NoFileCompletions)
-	}
-	return r.inWorkspace(c)
 }
 
 func newPayoutShow(r *remote) *cobra.Command {
-	var f term.Format
-	var numbers bool
-	c := &cobra.Command{
+	var in struct {
+		Payout  api.Payout
+		Numbers bool `flag:"show-numbers" usage:"show the account number in full"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "show PAYOUT", Aliases: []string{"get"}, Short: "Show a payout and its whole story",
 		Long: `Show a payout: where it goes, how it stands, how often it was sent and what
 the rail said of it, and who did what to it. The story needs the permission to
@@ -223,41 +203,32 @@ read the audit log. The number of the account is masked; --show-numbers shows
 it in full, which the audit log tells.`,
 		Example: `  bursar payouts show wages-2026-11-ada
   bursar payouts show po_01jd3a1b2c3d4e5f6g7h8j9k0m --jq .failure`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completePayouts()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
+	}, func(c *call) error {
+		p := &in.Payout
+		if in.Numbers {
+			var err error
+			if p, err = c.Payouts.Reveal(c, p.ID); err != nil {
 				return err
 			}
-			p, err := r.findPayout(c.Context(), s, args[0])
-			if err == nil && numbers {
-				p, err = s.Payouts.Reveal(c.Context(), p.ID)
+		}
+		return c.write(p, func(w io.Writer) error {
+			story, err := collect(c.Audit.All(c, client.AuditListParams{WorkspaceID: p.WorkspaceID, ResourceID: p.ID}))
+			if err != nil && !client.IsForbidden(err) {
+				return fmt.Errorf("read the story of the payout: %w", err)
 			}
-			if err != nil {
-				return err
+			stopped := ""
+			if p.SendingStopped {
+				sending, err := c.Payouts.Sending(c, p.WorkspaceID)
+				if err != nil {
+					return fmt.Errorf("read why sending is stopped: %w", err)
+				}
+				if stopped = stopText(sending.Live); p.Mode == api.ModeSandbox {
+					stopped = stopText(sending.Sandbox)
+				}
 			}
-			return f.Write(r.terminal, p, func(w io.Writer) error {
-				story, err := collect(s.Audit.All(c.Context(), client.AuditListParams{WorkspaceID: p.WorkspaceID, ResourceID: p.ID}))
-				if err != nil && !client.IsForbidden(err) {
-					return fmt.Errorf("read the story of the payout: %w", err)
-				}
-				stopped := ""
-				if p.SendingStopped {
-					sending, err := s.Payouts.Sending(c.Context(), p.WorkspaceID)
-					if err != nil {
-						return fmt.Errorf("read why sending is stopped: %w", err)
-					}
-					if stopped = stopText(sending.Live); p.Mode == api.ModeSandbox {
-						stopped = stopText(sending.Sandbox)
-					}
-				}
-				return term.WritePairs(r.terminal, w, payoutPairs(p, stopped, story)...)
-			})
-		},
-	}
-	c.Flags().BoolVar(&numbers, "show-numbers", false, "show the account number in full")
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+			return term.WritePairs(r.terminal, w, payoutPairs(p, stopped, story)...)
+		})
+	})
 }
 
 // payoutPairs returns the lines that show a payout. stopped is why it is not sent, or "". The story is newest first.
@@ -272,14 +243,9 @@ func payoutPairs(p *api.Payout, stopped string, story []api.AuditEntry) []string
 	pairs := []string{"Payout", p.ID, "Status", marked(p.Mode, payoutStatus(p)), "Amount", api.FormatAmount(p.AmountCents, p.Currency),
 		"To", payeeText(p),
 		"Rail", p.SettlementRail + ": " + p.RailReason}
-	for _, more := range [][2]string{
-		{"External id", p.ExternalID}, {"Description", p.Description}, {"Batch", p.BatchID}, {"Approval", strings.TrimSpace(p.ApprovalReason + " " + p.ApprovalID)},
-		{"Attention", attentionText(p)}, {"Sending", stopped}, {because, p.CancelReason}, {"Sent at", sent}, {"Expected", expected}, {"Ended", localTime(p.EndedAt)},
-	} {
-		if more[1] != "" {
-			pairs = append(pairs, more[0], more[1])
-		}
-	}
+	pairs = append(pairs, filled("External id", p.ExternalID, "Description", p.Description, "Batch", p.BatchID,
+		"Approval", strings.TrimSpace(p.ApprovalReason+" "+p.ApprovalID), "Attention", attentionText(p), "Sending", stopped,
+		because, p.CancelReason, "Sent at", sent, "Expected", expected, "Ended", localTime(p.EndedAt))...)
 	if p.Failure != nil {
 		pairs = append(pairs, "Failure", failureText(p.Failure))
 	}
@@ -325,39 +291,22 @@ func failureText(f *api.PayoutFailure) string {
 }
 
 func newPayoutReceipt(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ Payout api.Payout }
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "receipt PAYOUT", Short: "Print the receipt of a completed payout",
 		Example: `  bursar payouts receipt wages-2026-11-ada
   bursar payouts receipt po_01jd3a1b2c3d4e5f6g7h8j9k0m --json`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completePayouts()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			p, err := r.findPayout(c.Context(), s, args[0])
-			if err != nil {
-				return err
-			}
-			got, err := s.Payouts.Receipt(c.Context(), p.ID)
-			if err != nil {
-				return fmt.Errorf("print the receipt: %w", err)
-			}
-			return f.Write(r.terminal, got, func(w io.Writer) error {
-				to := got.SettlementAccount
-				pairs := []string{"Receipt of", got.PayoutID, "Amount", api.FormatAmount(got.AmountCents, got.Currency), "From", got.SourceName + " (" + got.Mode + ")",
-					"To", to.BankAccountName, "Account", to.BankAccountNumber, "Bank", got.BankName + " (" + to.BankCode + ")", "Rail", got.SettlementRail,
-					"Completed", localTime(got.CompletedAt), "End-to-end id", got.EndToEndID}
-				for _, more := range [][2]string{{"Reference", got.Reference}, {"External id", got.ExternalID}, {"Description", got.Description}} {
-					if more[1] != "" {
-						pairs = append(pairs, more[0], more[1])
-					}
-				}
-				return term.WritePairs(r.terminal, w, pairs...)
-			})
-		},
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		got, err := c.Payouts.Receipt(c, in.Payout.ID)
+		if err != nil {
+			return fmt.Errorf("print the receipt: %w", err)
+		}
+		to := got.SettlementAccount
+		pairs := []string{"Receipt of", got.PayoutID, "Amount", api.FormatAmount(got.AmountCents, got.Currency),
+			"From", got.SourceName + " (" + got.Mode + ")", "To", to.BankAccountName, "Account", to.BankAccountNumber,
+			"Bank", got.BankName + " (" + to.BankCode + ")", "Rail", got.SettlementRail,
+			"Completed", localTime(got.CompletedAt), "End-to-end id", got.EndToEndID}
+		more := filled("Reference", got.Reference, "External id", got.ExternalID, "Description", got.Description)
+		return c.writePairs(got, append(pairs, more...)...)
+	})
 }

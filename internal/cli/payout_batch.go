@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -21,11 +20,14 @@ import (
 )
 
 func newPayoutBatch(r *remote) *cobra.Command {
-	var f term.Format
-	var from, description string
-	var validate bool
-	var wait time.Duration
-	c := &cobra.Command{
+	var in struct {
+		File        string        `files:"true"`
+		From        api.Account   `flag:"from" usage:"account that pays; default the only one of the workspace"`
+		Description string        `flag:"description" usage:"what the batch is for"`
+		Validate    bool          `flag:"validate" usage:"only rehearse, and pay nothing"`
+		Wait        time.Duration `flag:"wait" usage:"how long to wait for a server that does not answer" default:"2m"`
+	}
+	return newTable(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "batch FILE|-", Aliases: []string{"pay-many"}, Short: "Pay everybody in a CSV or NDJSON file",
 		Long: `Pay everybody in a file, or in standard input where FILE is "-". The first
 line of a CSV file names its columns; a line of NDJSON has members of the same
@@ -55,42 +57,23 @@ if you mean to mend a file and run it again.
 The exit code is 1 where a payout was refused.`,
 		Example: `  bursar payouts batch payroll.csv --from Payroll --validate
   bursar payouts batch payroll.csv --from Payroll --csv > paid.csv`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			a, err := r.findAccount(c.Context(), s, from)
-			if err != nil {
-				return err
-			}
-			lines, err := r.readPayFile(c.Context(), args[0], a.Mode)
-			if err != nil {
-				return err
-			}
-			b := &payBatch{r: r, s: s, from: a, description: notEmpty(description), lines: lines,
-				retries: &retrier{wait: wait, note: func(text string) { _ = r.say("%s", text) }}}
-			if err := b.rehearse(c.Context()); err != nil {
-				return err
-			}
-			if validate {
-				err = r.say("%s would be made. Nothing was paid.", counted(len(b.lines), "payout", "payouts"))
-			} else {
-				err = b.send(c.Context())
-			}
-			return errors.Join(b.write(f), err, b.refusals())
-		},
-	}
-	c.Flags().StringVar(&from, "from", "", "account that pays; default the only one of the workspace")
-	c.Flags().StringVar(&description, "description", "", "what the batch is for")
-	c.Flags().BoolVar(&validate, "validate", false, "only rehearse, and pay nothing")
-	c.Flags().DurationVar(&wait, "wait", 2*time.Minute, "how long to wait for a server that does not answer")
-	completeFlag(c, "from", r.completeAccounts())
-	completeFlag(c, "description", cobra.NoFileCompletions)
-	completeFlag(c, "wait", cobra.NoFileCompletions)
-	f.Bind(c, true)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		lines, err := readPayFile(c, in.File, in.From.Mode)
+		if err != nil {
+			return err
+		}
+		b := &payBatch{call: c, from: in.From, description: notEmpty(in.Description), lines: lines,
+			retries: &retrier{wait: in.Wait, note: func(text string) { c.say("%s", text) }}}
+		if err := b.rehearse(); err != nil {
+			return err
+		}
+		if in.Validate {
+			c.say("%s would be made. Nothing was paid.", counted(len(b.lines), "payout", "payouts"))
+		} else {
+			err = b.send()
+		}
+		return errors.Join(b.writeLines(), err, b.refusals())
+	})
 }
 
 // payLine is a line of the file and its result.
@@ -114,8 +97,8 @@ func (l *payLine) refuse(err error) {
 }
 
 // readPayFile reads a file and checks everything that needs no server.
-func (r *remote) readPayFile(ctx context.Context, name, mode string) ([]*payLine, error) {
-	in := io.Reader(newPatientReader(ctx, r.terminal.In))
+func readPayFile(c *call, name, mode string) ([]*payLine, error) {
+	in := io.Reader(newPatientReader(c, c.r.terminal.In))
 	title := "standard input"
 	if name != "-" {
 		file, err := os.Open(name)
@@ -132,10 +115,12 @@ func (r *remote) readPayFile(ctx context.Context, name, mode string) ([]*payLine
 	lines := make([]*payLine, len(read))
 	for i, one := range read {
 		cell := func(column string) *string { return notEmpty(one.Cells[column]) }
-		l := &payLine{Line: one.Number, to: destination{one.Cells[payfile.To], one.Cells[payfile.BankCode], one.Cells[payfile.AccountNumber], one.Cells[payfile.AccountName]}}
+		l := &payLine{Line: one.Number, to: destination{
+			To: payeeName(one.Cells[payfile.To]), BankCode: bankCode(one.Cells[payfile.BankCode]),
+			Number: one.Cells[payfile.AccountNumber], Name: one.Cells[payfile.AccountName]}}
 		l.terms = api.PayoutTerms{ExternalID: cell(payfile.ExternalID), Description: cell(payfile.Description), SettlementRail: cell(payfile.Rail), ReceivingMethodID: cell(payfile.MethodID)}
 		l.ExternalID = one.Cells[payfile.ExternalID]
-		l.To = strings.TrimSpace(l.to.to + one.Cells[payfile.MethodID] + l.to.name)
+		l.To = strings.TrimSpace(string(l.to.To) + one.Cells[payfile.MethodID] + l.to.Name)
 		lines[i] = l
 		var problems []error
 		if one.Fault != "" {
@@ -159,8 +144,7 @@ func (r *remote) readPayFile(ctx context.Context, name, mode string) ([]*payLine
 
 // payBatch pays the lines of a file from an account.
 type payBatch struct {
-	r           *remote
-	s           *session
+	*call
 	from        api.Account
 	description *string
 	lines       []*payLine
@@ -178,11 +162,11 @@ func (b *payBatch) open() (list []*payLine) {
 }
 
 // rehearse finds the payees and runs a dry run of the payouts, which returns all errors.
-func (b *payBatch) rehearse(ctx context.Context) error {
-	if err := b.findPayees(ctx); err != nil {
+func (b *payBatch) rehearse() error {
+	if err := b.findPayees(); err != nil {
 		return err
 	}
-	if err := b.each(ctx, "rehearsed", true); err != nil {
+	if err := b.each("rehearsed", true); err != nil {
 		return fmt.Errorf("rehearse the payouts: %w", err)
 	}
 	var total int64
@@ -206,19 +190,17 @@ func (b *payBatch) rehearse(ctx context.Context) error {
 		return nil
 	}
 	for _, problem := range problems {
-		if err := b.r.say("%s", problem); err != nil {
-			return err
-		}
+		b.say("%s", problem)
 	}
 	return fmt.Errorf("%s. Nothing was paid", counted(len(problems), "problem", "problems"))
 }
 
 // findPayees finds the receiving methods of the payees. A payee who is in the file several times is searched once.
-func (b *payBatch) findPayees(ctx context.Context) error {
+func (b *payBatch) findPayees() error {
 	bar := term.NewProgress(b.r.terminal, "payees found", int64(len(b.lines)))
 	defer bar.Close()
 	known := map[string]string{}
-	b.s.terminal.In = nil // an ambiguous name is an error of its line, not a question
+	b.terminal.In = nil // an ambiguous name is an error of its line, not a question
 	for i, l := range b.lines {
 		bar.Set(i, int64(i), 0)
 		if l.Error == nil { // otherwise the line already has an error
@@ -231,11 +213,11 @@ func (b *payBatch) findPayees(ctx context.Context) error {
 		if l.terms.ReceivingMethodID != nil || l.to.check() != nil {
 			continue
 		}
-		if id := known[l.to.to]; id != "" {
+		if id := known[string(l.to.To)]; id != "" {
 			l.terms.ReceivingMethodID = &id
 			continue
 		}
-		err := l.to.fill(ctx, b.r, b.s, &l.terms)
+		err := l.to.fill(b.call, &l.terms)
 		var network *url.Error
 		var refused *client.Error
 		switch {
@@ -243,15 +225,15 @@ func (b *payBatch) findPayees(ctx context.Context) error {
 			return fmt.Errorf("find the payee of line %d: %w", l.Line, err)
 		case err != nil:
 			l.refuse(err)
-		case l.to.to != "":
-			known[l.to.to] = *l.terms.ReceivingMethodID
+		case string(l.to.To) != "":
+			known[string(l.to.To)] = *l.terms.ReceivingMethodID
 		}
 	}
 	return nil
 }
 
 // each sends the lines without errors, or runs a dry run of them, and keeps the results.
-func (b *payBatch) each(ctx context.Context, noun string, dry bool) error {
+func (b *payBatch) each(noun string, dry bool) error {
 	list := b.open()
 	bar := term.NewProgress(b.r.terminal, noun, int64(len(list)))
 	defer bar.Close()
@@ -263,8 +245,8 @@ func (b *payBatch) each(ctx context.Context, noun string, dry bool) error {
 			p.Payouts = append(p.Payouts, l.terms)
 		}
 		var got *client.PayoutBatch
-		err := b.retries.call(ctx, func() (err error) {
-			got, err = b.s.Payouts.Batch(ctx, p)
+		err := b.retries.call(b, func() (err error) {
+			got, err = b.Payouts.Batch(b, p)
 			return err
 		})
 		if err != nil {
@@ -291,8 +273,8 @@ func (b *payBatch) each(ctx context.Context, noun string, dry bool) error {
 	return nil
 }
 
-func (b *payBatch) send(ctx context.Context) error {
-	err := b.each(ctx, "sent", false)
+func (b *payBatch) send() error {
+	err := b.each("sent", false)
 	created, existed, total := 0, 0, int64(0)
 	for _, l := range b.lines {
 		switch l.Result {
@@ -309,9 +291,7 @@ func (b *payBatch) send(ctx context.Context) error {
 	case existed > 0:
 		text += "; " + counted(existed, "payout was there already", "payouts were there already")
 	}
-	if said := b.r.say("%s.", text); said != nil {
-		return said
-	}
+	b.say("%s.", text)
 	if err != nil {
 		return fmt.Errorf("not all were sent: run the same file again, which pays nobody twice: %w", err)
 	}
@@ -327,14 +307,15 @@ func (b *payBatch) refusals() error {
 }
 
 // write writes the result of each line.
-func (b *payBatch) write(f term.Format) error {
+func (b *payBatch) writeLines() error {
 	table := &term.Table{Columns: []string{"line", "result", "status", "amount", "to", "external id", "id", "error"}, Detail: []string{"external id"}}
 	for _, l := range b.lines {
 		problem := ""
 		if l.Error != nil {
 			problem = string(l.Error.Code) + ": " + l.Error.Message
 		}
-		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(f, l.Amount, b.from.Currency), l.To, l.ExternalID, l.ID, problem)
+		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(b.format, l.Amount, b.from.Currency), l.To, l.ExternalID,
+			l.ID, problem)
 	}
-	return f.WriteTable(b.r.terminal, b.lines, table)
+	return b.writeTable(b.lines, table)
 }

@@ -1,22 +1,24 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"bursar/api"
 	"bursar/client"
-	"bursar/internal/cli/term"
 )
 
 func newPayoutApprove(r *remote) *cobra.Command {
-	var p client.PayoutApproveParams
-	c := r.newPayoutChange(&cobra.Command{
+	var in struct {
+		Payout api.Payout
+
+		Verification string `flag:"verification" usage:"how you checked it"`
+		Digest       string `flag:"digest" usage:"digest of what you were shown"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "approve PAYOUT", Short: "Approve a payout",
 		Long: `Approve a payout that another person asked for. The command shows it and asks,
 unless you pass the --digest that 'bursar approvals show' printed: then it
@@ -27,77 +29,87 @@ You must have logged in with 'bursar login' within the last 15 minutes, by a
 device code that you approved at a browser. API keys cannot approve, unless a
 rule says so.`,
 		Example: `  bursar payouts approve wages-2026-11-ada --verification "checked the time sheet"`,
-	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
-		if p.Digest == "" {
-			if of.ApprovalID == "" {
-				return nil, fmt.Errorf("%s waits for no approval: it is %s", of.ID, of.Status)
-			}
-			a, err := s.Approvals.Get(ctx, of.ApprovalID)
-			if err != nil {
-				return nil, err
-			}
-			if err := r.writeApproval(r.terminal.Err, a); err != nil {
-				return nil, err
-			}
-			if err := r.terminal.Confirm(ctx, "Approve this?", false); err != nil {
-				return nil, err
-			}
-			p.Digest = a.Digest
+	}, func(c *call) error {
+		digest, err := in.Digest, error(nil)
+		if digest == "" {
+			digest, err = confirmApproval(c, in.Payout)
 		}
-		return s.Payouts.Approve(ctx, of.ID, p)
+		if err != nil {
+			return fmt.Errorf("approve the payout: %w", err)
+		}
+		done, err := c.Payouts.Approve(c, in.Payout.ID, client.PayoutApproveParams{Verification: in.Verification, Digest: digest})
+		return c.payoutChanged(done, err, "approve")
 	})
-	c.Flags().StringVar(&p.Verification, "verification", "", "how you checked it")
-	c.Flags().StringVar(&p.Digest, "digest", "", "digest of what you were shown")
-	completeFlag(c, "verification", cobra.NoFileCompletions)
-	completeFlag(c, "digest", cobra.NoFileCompletions)
-	return c
+}
+
+// confirmApproval shows the approval of a payout and asks. It returns the digest of what it showed.
+func confirmApproval(c *call, p api.Payout) (string, error) {
+	if p.ApprovalID == "" {
+		return "", fmt.Errorf("%s waits for no approval: it is %s", p.ID, p.Status)
+	}
+	a, err := c.Approvals.Get(c, p.ApprovalID)
+	if err != nil {
+		return "", err
+	}
+	if err := c.r.writeApproval(c.terminal.Err, a); err != nil {
+		return "", err
+	}
+	return a.Digest, c.confirm(confirmation{}, "Approve this?")
 }
 
 func newPayoutReject(r *remote) *cobra.Command {
-	var p client.PayoutRejectParams
-	c := r.newPayoutChange(&cobra.Command{
+	var in struct {
+		Payout api.Payout
+		Reason string `flag:"reason" usage:"why you reject it" required:"true"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "reject PAYOUT --reason WHY", Short: "Reject a payout that waits for approval",
 		Long:    `Reject a payout for good. Nothing is paid then.`,
 		Example: `  bursar payouts reject wages-2026-11-ada --reason "she left in October"`,
-	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
-		return s.Payouts.Reject(ctx, of.ID, p)
-	}, "reason")
-	c.Flags().StringVar(&p.Reason, "reason", "", "why you reject it")
-	completeFlag(c, "reason", cobra.NoFileCompletions)
-	return c
+	}, func(c *call) error {
+		done, err := c.Payouts.Reject(c, in.Payout.ID, client.PayoutRejectParams{Reason: in.Reason})
+		return c.payoutChanged(done, err, "reject")
+	})
 }
 
 func newPayoutCancel(r *remote) *cobra.Command {
-	var p client.PayoutCancelParams
-	c := r.newPayoutChange(&cobra.Command{
+	var in struct {
+		Payout api.Payout
+		Reason string `flag:"reason" usage:"why you cancel it"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "cancel PAYOUT", Short: "Take a payout back that no rail has yet",
 		Long: `Cancel a payout that is a draft, initiated or pending. Money that was reserved
 for it is available again. What a rail has cannot be cancelled.`,
 		Example: `  bursar payouts cancel wages-2026-11-ada --reason "paid in cash"`,
-	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
-		return s.Payouts.Cancel(ctx, of.ID, p)
+	}, func(c *call) error {
+		done, err := c.Payouts.Cancel(c, in.Payout.ID, client.PayoutCancelParams{Reason: in.Reason})
+		return c.payoutChanged(done, err, "cancel")
 	})
-	c.Flags().StringVar(&p.Reason, "reason", "", "why you cancel it")
-	completeFlag(c, "reason", cobra.NoFileCompletions)
-	return c
 }
 
 func newPayoutRetry(r *remote) *cobra.Command {
-	return r.newPayoutChange(&cobra.Command{
+	var in struct{ Payout api.Payout }
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "retry PAYOUT", Short: "Send a failed payout again",
 		Long: `Send a failed payout again, as it is: its money is reserved, and it is sent
 under a new end-to-end id. One that you have resolved as not paid keeps its
 end-to-end id, so that the bank can recognize a duplicate.`,
 		Example: `  bursar payouts retry wages-2026-11-ada`,
-	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
-		return s.Payouts.Retry(ctx, of.ID)
+	}, func(c *call) error {
+		done, err := c.Payouts.Retry(c, in.Payout.ID)
+		return c.payoutChanged(done, err, "retry")
 	})
 }
 
 func newPayoutResolve(r *remote) *cobra.Command {
-	var p client.PayoutResolveParams
-	var paid, notPaid bool
-	c := r.newPayoutChange(&cobra.Command{
+	var in struct {
+		Payout   api.Payout
+		Paid     bool   `flag:"paid" usage:"the payee has the money"`
+		NotPaid  bool   `flag:"not-paid" usage:"the payee does not have the money and will not get it"`
+		Evidence string `flag:"evidence" usage:"how you found out, such as a reference of the bank's statement (required)" required:"true"`
+	}
+	c := newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "resolve PAYOUT --paid|--not-paid --evidence TEXT", Short: "Record whether a payout was paid",
 		Long: `Record whether a payout that needs attention was paid, after you have asked
 the bank. --paid completes it. --not-paid makes it fail, and its money is
@@ -106,33 +118,34 @@ recognize a duplicate. For a live payout another person has to approve, if the
 workspace has one who could.`,
 		Example: `  bursar payouts resolve wages-2026-11-ada --paid --evidence "BPI statement of 16 November, line 12"
   bursar payouts resolve wages-2026-11-ada --not-paid --evidence "BPI case 4711: never received"`,
-	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
-		if p.As = api.ResolveNotPaid; paid {
+	}, func(c *call) error {
+		p := client.PayoutResolveParams{As: api.ResolveNotPaid, Evidence: in.Evidence}
+		if in.Paid {
 			p.As = api.ResolvePaid
 		}
-		return s.Payouts.Resolve(ctx, of.ID, p)
-	}, "evidence")
-	c.Flags().BoolVar(&paid, "paid", false, "the payee has the money")
-	c.Flags().BoolVar(&notPaid, "not-paid", false, "the payee does not have the money and will not get it")
-	c.Flags().StringVar(&p.Evidence, "evidence", "", "how you found out, such as a reference of the bank's statement (required)")
+		done, err := c.Payouts.Resolve(c, in.Payout.ID, p)
+		return c.payoutChanged(done, err, "resolve")
+	})
 	c.MarkFlagsOneRequired("paid", "not-paid")
 	c.MarkFlagsMutuallyExclusive("paid", "not-paid")
-	completeFlag(c, "evidence", cobra.NoFileCompletions)
 	return c
 }
 
 func newPayoutPublish(r *remote) *cobra.Command {
-	return r.newPayoutChange(&cobra.Command{
+	var in struct{ Payout api.Payout }
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "publish PAYOUT", Short: "Have a draft paid",
 		Long:    `Check a draft, and have it paid as soon as it may be.`,
 		Example: `  bursar payouts publish wages-2026-11-ada`,
-	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
-		return s.Payouts.Publish(ctx, of.ID)
+	}, func(c *call) error {
+		done, err := c.Payouts.Publish(c, in.Payout.ID)
+		return c.payoutChanged(done, err, "publish")
 	})
 }
 
 func newPayoutConfirm(r *remote) *cobra.Command {
-	return r.newPayoutChange(&cobra.Command{
+	var in struct{ Payout api.Payout }
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "confirm PAYOUT", Short: "Release a payout that a stricter limit or rule holds",
 		Long: `Release a payout that is held because a limit or a rule became stricter after
 it was approved, or because its request or approval came through a compromised
@@ -142,88 +155,52 @@ releases it, within 15 minutes of 'bursar login' by a device code. API keys
 cannot. Once nothing holds it any more, anyone who may create payouts releases
 it.`,
 		Example: `  bursar payouts confirm wages-2026-11-ada`,
-	}, func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error) {
-		return s.Payouts.Confirm(ctx, of.ID)
+	}, func(c *call) error {
+		done, err := c.Payouts.Confirm(c, in.Payout.ID)
+		return c.payoutChanged(done, err, "confirm")
 	})
 }
 
-// newPayoutChange completes a command that changes a payout. The flags in the last parameter are required.
-func (r *remote) newPayoutChange(c *cobra.Command, do func(ctx context.Context, s *session, of *api.Payout) (*api.Payout, error), required ...string) *cobra.Command {
-	var f term.Format
-	c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), byPosition(r.completePayouts())
-	name := c.Name()
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := require(c, required...); err != nil {
-			return err
-		}
-		s, err := r.connect()
-		if err != nil {
-			return err
-		}
-		p, err := r.findPayout(c.Context(), s, args[0])
-		if err != nil {
-			return err
-		}
-		done, err := do(c.Context(), s, p)
-		if err != nil {
-			return fmt.Errorf("%s the payout: %w", name, err)
-		}
-		if err := r.sayPayout(done); err != nil {
-			return err
-		}
-		return f.Write(r.terminal, done, nothing)
+// payoutChanged ends a command that has changed a payout.
+func (c *call) payoutChanged(p *api.Payout, err error, verb string) error {
+	if err != nil {
+		return fmt.Errorf("%s the payout: %w", verb, err)
 	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	c.sayPayout(p)
+	return c.done(p)
 }
 
 func newPayoutWatch(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ Payout api.Payout }
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "watch PAYOUT", Short: "Follow a payout until it has ended",
 		Long: `Tell of every change of a payout until it has ended. The exit code is 0 if it
 was completed, and 1 if it failed, was cancelled or came back. A payout that
 waits for somebody's approval is waited for, too.`,
 		Example: `  bursar payouts watch wages-2026-11-ada
   bursar payouts watch po_01jd3a1b2c3d4e5f6g7h8j9k0m --jq .status`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completePayouts()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			p, err := r.findPayout(c.Context(), s, args[0])
-			if err == nil {
-				p, err = r.follow(c.Context(), s, p)
-			}
-			if err != nil {
-				return err
-			}
-			if err := f.Write(r.terminal, p, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, p.Status)
-				return err
-			}); err != nil {
-				return err
-			}
-			if p.Status != api.PayoutCompleted {
-				return fmt.Errorf("%s is %s", p.ID, payoutStatus(p))
-			}
-			return nil
-		},
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		p, err := followPayout(c, &in.Payout)
+		if err != nil {
+			return err
+		}
+		if err := c.writeLine(p, p.Status); err != nil {
+			return err
+		}
+		if p.Status != api.PayoutCompleted {
+			return fmt.Errorf("%s is %s", p.ID, payoutStatus(p))
+		}
+		return nil
+	})
 }
 
-// follow prints the changes of a payout until it has ended.
-func (r *remote) follow(ctx context.Context, s *session, p *api.Payout) (*api.Payout, error) {
-	retries := &retrier{wait: 2 * time.Minute, note: func(text string) { _ = r.say("%s", text) }}
+// followPayout prints the changes of a payout until it has ended.
+func followPayout(c *call, p *api.Payout) (*api.Payout, error) {
+	retries := &retrier{wait: 2 * time.Minute, note: func(text string) { c.say("%s", text) }}
 	for told := ""; ; {
 		if now := p.Status + p.Attention; now != told {
 			told = now
-			if err := r.sayPayout(p); err != nil {
-				return nil, err
-			}
+			c.sayPayout(p)
 		}
 		switch p.Status {
 		case api.PayoutCompleted, api.PayoutFailed, api.PayoutCancelled, api.PayoutReversed:
@@ -231,18 +208,82 @@ func (r *remote) follow(ctx context.Context, s *session, p *api.Payout) (*api.Pa
 		}
 		select {
 		case <-time.After(watchInterval):
-		case <-ctx.Done():
+		case <-c.Done():
 			return nil, errors.New("interrupted, and the payout goes on: run the same command again to watch it")
 		}
-		err := retries.call(ctx, func() error {
-			now, err := s.Payouts.Get(ctx, p.ID)
+		err := retries.call(c, func() error {
+			now, err := c.Payouts.Get(c, p.ID)
 			if err == nil {
 				p = now
 			}
 			return err
 		})
-		if err != nil && ctx.Err() == nil {
+		if err != nil && c.Err() == nil {
 			return nil, fmt.Errorf("read the payout: %w", err)
 		}
 	}
+}
+
+func newPayoutStop(r *remote) *cobra.Command {
+	var in struct {
+		Reason string  `flag:"reason" usage:"why you stop them (required)" required:"true"`
+		Mode   *string `flag:"mode" usage:"live or sandbox; default both" words:"live,sandbox"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
+		Use: "stop --reason WHY", Short: "Stop sending the payouts of a workspace",
+		Long: `Stop sending the payouts of the workspace: live and sandbox payouts, or only
+those of --mode. Nothing more is handed to a rail until 'bursar payouts
+resume'. Payouts can still be created and approved. Payouts that a rail
+already has are not affected.
+
+Anyone who may create or approve payouts can stop them, without a second
+person.`,
+		Example: `  bursar payouts stop --reason "wrong amounts in the payroll file"
+  bursar payouts stop --reason "the bank called" --mode live`,
+	}, func(c *call) error {
+		got, err := c.Payouts.Stop(c, c.workspace.ID, client.PayoutStopParams{Reason: in.Reason, Mode: in.Mode})
+		if err != nil {
+			return fmt.Errorf("stop sending: %w", err)
+		}
+		return writeSending(c, got)
+	})
+}
+
+func newPayoutResume(r *remote) *cobra.Command {
+	var in struct {
+		Mode *string `flag:"mode" usage:"live or sandbox; default both" words:"live,sandbox"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
+		Use: "resume", Short: "Resume sending the payouts of a workspace",
+		Long: `Resume sending the payouts of the workspace: live and sandbox payouts, or only
+those of --mode. Payouts that were due meanwhile are sent in the next window
+of their rail.
+
+Live payouts resume once a second person approves, if the workspace has one:
+'bursar approvals list' shows the request. Another stop voids it.`,
+		Example: `  bursar payouts resume
+  bursar payouts resume --mode sandbox`,
+	}, func(c *call) error {
+		got, err := c.Payouts.Resume(c, c.workspace.ID, client.PayoutResumeParams{Mode: in.Mode})
+		var refused *client.Error
+		if in.Mode == nil && errors.As(err, &refused) && refused.Code == api.CodeSecondPersonRequired {
+			err = withHint(err, "Live payouts stay stopped until then: 'bursar approvals list' shows the request. Sandbox payouts are sent.")
+		}
+		if err != nil {
+			return fmt.Errorf("resume sending: %w", err)
+		}
+		return writeSending(c, got)
+	})
+}
+
+func writeSending(c *call, s *api.PayoutSending) error {
+	return c.writePairs(s, "Live", stopText(s.Live), "Sandbox", stopText(s.Sandbox))
+}
+
+// stopText describes whether payouts of a mode are sent.
+func stopText(s api.PayoutStop) string {
+	if !s.Stopped {
+		return "sending"
+	}
+	return "stopped since " + localTime(s.StoppedAt) + " by " + s.StoppedBy.Name + ": " + s.Reason
 }

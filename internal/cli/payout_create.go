@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -17,40 +15,47 @@ import (
 
 // destination is where a payout goes, as typed: a payee of the directory, or an account.
 type destination struct {
-	to, bankCode, number, name string
+	To       payeeName `flag:"to" usage:"PAYEE or PAYEE/METHOD of the directory"`
+	BankCode bankCode  `flag:"bank-code" usage:"bank or wallet of the payee; see 'bursar institutions list'"`
+	Number   string    `flag:"account-number" usage:"number of the payee's account, or - to read it from standard input"`
+	Name     string    `flag:"account-name" usage:"name of the payee's account"`
 }
+
+// payeeName is PAYEE or PAYEE/METHOD.
+type payeeName string
+
+func (*payeeName) completion(r *remote) cobra.CompletionFunc { return entries().completion(r) }
 
 // check validates the destination before any request to the server.
 func (d destination) check() error {
-	switch account := d.bankCode != "" || d.number != "" || d.name != ""; {
-	case d.to != "" && account:
-		return errors.New("either a payee or an account, not both")
-	case d.to == "" && !account:
-		return errors.New("nobody to pay: name a payee, or an account by bank code, account number and account name")
-	case account && (d.bankCode == "" || d.number == "" || d.name == ""):
-		return errors.New("an account takes a bank code, an account number and an account name")
+	switch account := d.BankCode != "" || d.Number != "" || d.Name != ""; {
+	case d.To != "" && account:
+		return term.Usagef("either a payee or an account, not both")
+	case d.To == "" && !account:
+		return term.Usagef("nobody to pay: name a payee, or an account by bank code, account number and account name")
+	case account && (d.BankCode == "" || d.Number == "" || d.Name == ""):
+		return term.Usagef("an account takes a bank code, an account number and an account name")
 	}
 	return nil
 }
 
 // fill sets the destination in the terms of a payout.
-func (d destination) fill(ctx context.Context, r *remote, s *session, terms *api.PayoutTerms) error {
-	if d.to == "" {
-		terms.SettlementAccount = &api.SettlementAccount{BankAccountName: d.name, BankAccountNumber: d.number, BankCode: d.bankCode}
+func (d destination) fill(c *call, terms *api.PayoutTerms) error {
+	if d.To == "" {
+		terms.SettlementAccount = &api.SettlementAccount{BankAccountName: d.Name, BankAccountNumber: d.Number, BankCode: string(d.BankCode)}
 		return nil
 	}
-	m, err := r.findPayee(ctx, s, d.to)
+	m, err := findPayee(c, string(d.To))
 	terms.ReceivingMethodID = &m.ID
 	return err
 }
 
 // findPayee finds the default receiving method of PAYEE, or the method of PAYEE/METHOD.
-func (r *remote) findPayee(ctx context.Context, s *session, ref string) (api.ReceivingMethod, error) {
+func findPayee(c *call, ref string) (api.ReceivingMethod, error) {
 	if at := strings.LastIndex(ref, "/"); at >= 0 {
-		_, m, err := r.findMethod(ctx, s, ref[:at], ref[at+1:])
-		return m, err
+		return findEntryMethod(c, ref[:at], ref[at+1:])
 	}
-	e, err := r.findEntry(ctx, s, ref)
+	e, err := entries().find(c, ref)
 	if err != nil {
 		return api.ReceivingMethod{}, err
 	}
@@ -59,17 +64,41 @@ func (r *remote) findPayee(ctx context.Context, s *session, ref string) (api.Rec
 	}
 	i := slices.IndexFunc(*e.ReceivingMethods, func(m api.ReceivingMethod) bool { return m.IsDefault })
 	if i < 0 {
-		return api.ReceivingMethod{}, fmt.Errorf("%s has no receiving method that can be paid: add one with 'bursar receiving-methods add'", named(e))
+		return api.ReceivingMethod{}, fmt.Errorf("%s has no receiving method that can be paid: add one with 'bursar receiving-methods add'", named(&e))
 	}
 	return (*e.ReceivingMethods)[i], nil
 }
 
+// payoutCreation are the inputs of 'payouts create'.
+type payoutCreation struct {
+	From        api.Account `flag:"from" usage:"account that pays; default the only one of the workspace"`
+	Amount      typedAmount `flag:"amount" usage:"how much, such as 1500 or 1,500.00 (required)" required:"true"`
+	Rail        railName    `flag:"rail" usage:"rail that carries it; default chosen by amount and time"`
+	ExternalID  string      `flag:"external-id" usage:"your own id of the payout, unique in the workspace for ever"`
+	Description string      `flag:"description" usage:"what it is for; the payee may see it"`
+	Draft       bool        `flag:"draft" usage:"keep it as a draft"`
+	Validate    bool        `flag:"validate" usage:"only tell what would become of it"`
+	destination
+}
+
+func (in *payoutCreation) params(c *call) (p client.PayoutCreateParams, err error) {
+	p = client.PayoutCreateParams{SourceAccountID: in.From.ID, Currency: in.From.Currency, PayoutTerms: api.PayoutTerms{
+		ExternalID: notEmpty(in.ExternalID), Description: notEmpty(in.Description), SettlementRail: notEmpty(string(in.Rail))}}
+	if in.Draft {
+		p.Status = notEmpty(api.PayoutDraft)
+	}
+	if in.Number, err = readNumber(c, c.terminal, "account-number", in.Number); err != nil {
+		return p, err
+	}
+	if p.AmountCents, err = amountIn(string(in.Amount), in.From); err != nil {
+		return p, err
+	}
+	return p, in.fill(c, &p.PayoutTerms)
+}
+
 func newPayoutCreate(r *remote) *cobra.Command {
-	var f term.Format
-	var to destination
-	var from, amount, rail, externalID, description string
-	var draft, validate bool
-	c := &cobra.Command{
+	var in payoutCreation
+	c := newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "create --to PAYEE --amount AMOUNT", Aliases: []string{"pay"}, Short: "Pay somebody",
 		Long: `Make a payout and print its id. PAYEE is the id or label of an entry of the
 directory, which is paid at its default receiving method; PAYEE/METHOD names
@@ -86,79 +115,27 @@ payout, the same command again changes nothing and prints the same payout.
 		Example: `  bursar payouts create --to "Ada Lovelace" --amount 1,500.00
   bursar payouts create --from Payroll --to "Ada Lovelace/gcash" --amount "PHP 1,500.00" --external-id wages-2026-11-ada
   bursar payouts create --bank-code BOPIPHMMXXX --account-number - --account-name "Ada Lovelace" --amount 1500 --validate`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := require(c, "amount"); err != nil {
-				return err
-			}
-			_, _, err := parseAmount(amount, anyCurrency)
-			if err = errors.Join(err, to.check()); err != nil {
-				return term.Usage(err)
-			}
-			if to.number, err = readNumber(c.Context(), r.terminal, "account-number", to.number); err != nil {
-				return err
-			}
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			a, err := r.findAccount(c.Context(), s, from)
-			if err != nil {
-				return err
-			}
-			p := client.PayoutCreateParams{SourceAccountID: a.ID, Currency: a.Currency,
-				PayoutTerms: api.PayoutTerms{ExternalID: notEmpty(externalID), Description: notEmpty(description), SettlementRail: notEmpty(rail)}}
-			if p.AmountCents, err = amountIn(amount, a); err != nil {
-				return err
-			}
-			if err := to.fill(c.Context(), r, s, &p.PayoutTerms); err != nil {
-				return err
-			}
-			if draft {
-				p.Status = notEmpty(api.PayoutDraft)
-			}
-			if validate {
-				return r.rehearse(c.Context(), s, p, f)
-			}
-			made, err := s.Payouts.Create(c.Context(), p)
-			if err != nil {
-				return fmt.Errorf("pay: %w", err)
-			}
-			if err := r.sayPayout(made); err != nil {
-				return err
-			}
-			return f.Write(r.terminal, made, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, made.ID)
-				return err
-			})
-		},
-	}
-	flags := c.Flags()
-	flags.StringVar(&from, "from", "", "account that pays; default the only one of the workspace")
-	flags.StringVar(&to.to, "to", "", "PAYEE or PAYEE/METHOD of the directory")
-	flags.StringVar(&to.bankCode, "bank-code", "", "bank or wallet of the payee; see 'bursar institutions list'")
-	flags.StringVar(&to.number, "account-number", "", "number of the payee's account, or - to read it from standard input")
-	flags.StringVar(&to.name, "account-name", "", "name of the payee's account")
-	flags.StringVar(&amount, "amount", "", "how much, such as 1500 or 1,500.00 (required)")
-	flags.StringVar(&rail, "rail", "", "rail that carries it; default chosen by amount and time")
-	flags.StringVar(&externalID, "external-id", "", "your own id of the payout, unique in the workspace for ever")
-	flags.StringVar(&description, "description", "", "what it is for; the payee may see it")
-	flags.BoolVar(&draft, "draft", false, "keep it as a draft")
-	flags.BoolVar(&validate, "validate", false, "only tell what would become of it")
+	}, func(c *call) error {
+		p, err := in.params(c)
+		if err != nil {
+			return err
+		}
+		if in.Validate {
+			return rehearse(c, p)
+		}
+		made, err := c.Payouts.Create(c, p)
+		if err != nil {
+			return fmt.Errorf("pay: %w", err)
+		}
+		c.sayPayout(made)
+		return c.writeLine(made, made.ID)
+	})
 	c.MarkFlagsMutuallyExclusive("draft", "validate")
-	completeFlag(c, "from", r.completeAccounts())
-	completeFlag(c, "to", r.completeEntry(true))
-	completeFlag(c, "bank-code", r.completeInstitutions())
-	completeFlag(c, "rail", r.completeRails())
-	for _, flag := range []string{"account-number", "account-name", "amount", "external-id", "description"} {
-		completeFlag(c, flag, cobra.NoFileCompletions)
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	return c
 }
 
 // sayPayout prints the status of a payout, and the next step.
-func (r *remote) sayPayout(p *api.Payout) error {
+func (c *call) sayPayout(p *api.Payout) {
 	text := payoutText(p) + " is " + marked(p.Mode, payoutStatus(p))
 	switch {
 	case p.Status == api.PayoutDraft:
@@ -177,32 +154,28 @@ func (r *remote) sayPayout(p *api.Payout) error {
 	if p.Attention != "" {
 		text += ", and needs attention: " + attentionText(p)
 	}
-	return r.say("%s.", text)
+	c.say("%s.", text)
 }
 
 // rehearse prints the dry-run result of a payout.
-func (r *remote) rehearse(ctx context.Context, s *session, p client.PayoutCreateParams, f term.Format) error {
-	got, err := s.Payouts.Validate(ctx, p)
+func rehearse(c *call, p client.PayoutCreateParams) error {
+	got, err := c.Payouts.Validate(c, p)
 	if err != nil {
 		return fmt.Errorf("rehearse the payout: %w", err)
 	}
-	err = f.Write(r.terminal, got, func(w io.Writer) error {
-		valid := "yes"
-		if !got.Valid {
-			valid = "no"
-		}
-		pairs := []string{"Valid", valid}
-		for _, one := range got.Faults {
-			pairs = append(pairs, string(one.Code), one.Message)
-		}
-		if got.SettlementRail != "" {
-			pairs = append(pairs, "Rail", got.SettlementRail+": "+got.RailReason)
-		}
-		if got.ExpectedAt != 0 {
-			pairs = append(pairs, "Expected", localTime(got.ExpectedAt))
-		}
-		return term.WritePairs(r.terminal, w, append(pairs, "Approval", got.ApprovalReason)...)
-	})
+	valid := "yes"
+	if !got.Valid {
+		valid = "no"
+	}
+	pairs := []string{"Valid", valid}
+	for _, one := range got.Faults {
+		pairs = append(pairs, string(one.Code), one.Message)
+	}
+	if got.SettlementRail != "" {
+		pairs = append(pairs, "Rail", got.SettlementRail+": "+got.RailReason)
+	}
+	pairs = append(pairs, filled("Expected", localTime(got.ExpectedAt))...)
+	err = c.writePairs(got, append(pairs, "Approval", got.ApprovalReason)...)
 	if err == nil && !got.Valid {
 		err = errors.New("the payout would be refused. Nothing was paid")
 	}

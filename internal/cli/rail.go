@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strings"
@@ -29,8 +27,8 @@ workspace, those of the sandbox are shown as they are where they are worst.`,
 }
 
 // institutions lists the banks and wallets that can be paid.
-func (s *session) institutions(ctx context.Context, rail string) ([]api.Institution, error) {
-	page, err := s.Rails.Institutions(ctx, rail, client.ListParams{})
+func institutions(c *call, rail string) ([]api.Institution, error) {
+	page, err := c.Rails.Institutions(c, rail, client.ListParams{})
 	if err != nil {
 		return nil, fmt.Errorf("list the institutions: %w", err)
 	}
@@ -38,8 +36,8 @@ func (s *session) institutions(ctx context.Context, rail string) ([]api.Institut
 }
 
 // railNames returns the rails that reach an institution, sorted.
-func (s *session) railNames(ctx context.Context) ([]string, error) {
-	all, err := s.institutions(ctx, "")
+func railNames(c *call) ([]string, error) {
+	all, err := institutions(c, "")
 	var names []string
 	for _, i := range all {
 		for _, on := range i.Rails {
@@ -50,9 +48,19 @@ func (s *session) railNames(ctx context.Context) ([]string, error) {
 	return slices.Compact(names), err
 }
 
-func (r *remote) completeInstitutions() cobra.CompletionFunc {
-	return r.complete(func(ctx context.Context, s *session) ([]string, error) {
-		all, err := s.institutions(ctx, "")
+// railName is the name of a rail.
+type railName string
+
+func (*railName) completion(r *remote) cobra.CompletionFunc {
+	return r.completeWith(func(c *call, _ []string, _ string) ([]string, error) { return railNames(c) })
+}
+
+// bankCode is the code of a bank or wallet.
+type bankCode string
+
+func (*bankCode) completion(r *remote) cobra.CompletionFunc {
+	return r.completeWith(func(c *call, _ []string, _ string) ([]string, error) {
+		all, err := institutions(c, "")
 		words := make([]string, len(all))
 		for i, one := range all {
 			words[i] = described(one.Code, one.Name)
@@ -62,51 +70,39 @@ func (r *remote) completeInstitutions() cobra.CompletionFunc {
 }
 
 func newRailList(r *remote) *cobra.Command {
-	var f term.Format
-	c := r.inWorkspace(&cobra.Command{
+	return newTable(r, workspaceIfNeeded, nil, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the rails and how they are",
 		Example: `  bursar rails list
   bursar rails list --jq '.[] | select(.status != "up").service_name'`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := r.connect()
+	}, func(c *call) error {
+		w, err := c.chosenWorkspace()
+		if err != nil {
+			return err
+		}
+		names, err := railNames(c)
+		if err != nil {
+			return err
+		}
+		all := []api.ServiceHealth{}
+		table := &term.Table{Columns: []string{"rail", "status", "mode", "waiting", "next window", "reason"}, Empty: "There are no rails."}
+		for _, name := range names {
+			h, err := c.Rails.Health(c, name, client.HealthParams{WorkspaceID: w.ID})
 			if err != nil {
-				return err
+				return fmt.Errorf("read the health of %s: %w", name, err)
 			}
-			w, err := r.chosenWorkspace(c.Context(), s)
-			if err != nil {
-				return err
-			}
-			names, err := s.railNames(c.Context())
-			if err != nil {
-				return err
-			}
-			all := []api.ServiceHealth{}
-			table := &term.Table{Columns: []string{"rail", "status", "mode", "waiting", "next window", "reason"}, Empty: "There are no rails."}
-			for _, name := range names {
-				h, err := s.Rails.Health(c.Context(), name, client.HealthParams{WorkspaceID: w.ID})
-				if err != nil {
-					return fmt.Errorf("read the health of %s: %w", name, err)
-				}
-				all = append(all, *h)
-				next := localTime(h.NextWindow)
-				if f.CSV {
-					next = exactTime(h.NextWindow)
-				}
-				table.Add(h.ServiceName, h.Status, h.Mode, fmt.Sprint(h.QueueDepth), next, h.Reason)
-			}
-			return f.WriteTable(r.terminal, all, table)
-		},
+			all = append(all, *h)
+			table.Add(h.ServiceName, h.Status, h.Mode, fmt.Sprint(h.QueueDepth), c.time(h.NextWindow), h.Reason)
+		}
+		return c.writeTable(all, table)
 	})
-	f.Bind(c, true)
-	return c
 }
 
 func newRailHealth(r *remote) *cobra.Command {
-	var f term.Format
-	var mode string
-	modes := []string{api.ModeSandbox, api.ModeLive}
-	c := r.inWorkspace(&cobra.Command{
+	var in struct {
+		Service railName
+		Mode    string `flag:"mode" usage:"sandbox or live" words:"sandbox,live"`
+	}
+	return newCommand(r, workspaceIfNeeded, &in, &cobra.Command{
 		Use: "health SERVICE", Aliases: []string{"show"}, Short: "Show how a rail, a connector or an institution is",
 		Long: `Show how a service is: a rail or a connector by its name, a bank or wallet by
 its code. Without --mode it is the live one, if there is one of that name. One
@@ -114,38 +110,19 @@ of the sandbox is shown as it is in the workspace; without a workspace, as it
 is where it is worst.`,
 		Example: `  bursar rails health instapay
   bursar rails health BOPIPHMMXXX --mode sandbox --jq .status`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRails()),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := oneOf("mode", mode, modes); err != nil {
-				return err
-			}
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			w, err := r.chosenWorkspace(c.Context(), s)
-			if err != nil {
-				return err
-			}
-			h, err := s.Rails.Health(c.Context(), args[0], client.HealthParams{Mode: mode, WorkspaceID: w.ID})
-			if err != nil {
-				return fmt.Errorf("read the health of %s: %w", args[0], err)
-			}
-			return f.Write(r.terminal, h, func(out io.Writer) error {
-				pairs := []string{"Service", h.ServiceName, "Kind", h.Kind, "Mode", h.Mode, "Status", h.Status}
-				for _, more := range [][2]string{{"Reason", h.Reason}, {"Since", localTime(h.Since)}, {"Next window", localTime(h.NextWindow)}} {
-					if more[1] != "" {
-						pairs = append(pairs, more[0], more[1])
-					}
-				}
-				return term.WritePairs(r.terminal, out, append(pairs, "Waiting", fmt.Sprint(h.QueueDepth))...)
-			})
-		},
+	}, func(c *call) error {
+		w, err := c.chosenWorkspace()
+		if err != nil {
+			return err
+		}
+		h, err := c.Rails.Health(c, string(in.Service), client.HealthParams{Mode: in.Mode, WorkspaceID: w.ID})
+		if err != nil {
+			return fmt.Errorf("read the health of %s: %w", in.Service, err)
+		}
+		pairs := []string{"Service", h.ServiceName, "Kind", h.Kind, "Mode", h.Mode, "Status", h.Status}
+		pairs = append(pairs, filled("Reason", h.Reason, "Since", localTime(h.Since), "Next window", localTime(h.NextWindow))...)
+		return c.writePairs(h, append(pairs, "Waiting", fmt.Sprint(h.QueueDepth))...)
 	})
-	c.Flags().StringVar(&mode, "mode", "", "sandbox or live")
-	completeWords(c, "mode", modes)
-	f.Bind(c, false)
-	return c
 }
 
 func newInstitutions(r *remote) *cobra.Command {
@@ -160,23 +137,22 @@ take.`,
 }
 
 func newInstitutionList(r *remote) *cobra.Command {
-	var rail, search string
-	c := listCommand(r.terminal, &cobra.Command{
+	var in struct {
+		Rail   railName `flag:"rail" usage:"only those that this rail reaches"`
+		Search string   `flag:"search" usage:"only those whose name or code has this text"`
+	}
+	return newList(r, anywhere, &in, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the banks and wallets that can be paid",
 		Example: `  bursar institutions list --search gcash
   bursar institutions list --rail instapay --all --csv`,
 	}, list[api.Institution]{
 		noun: "institutions",
-		rows: func(ctx context.Context, _ int) (iter.Seq2[api.Institution, error], error) {
-			s, err := r.connect()
+		rows: func(c *call, _ int) (iter.Seq2[api.Institution, error], error) {
+			all, err := institutions(c, string(in.Rail))
 			if err != nil {
 				return nil, err
 			}
-			all, err := s.institutions(ctx, rail)
-			if err != nil {
-				return nil, err
-			}
-			word := strings.ToLower(search)
+			word := strings.ToLower(in.Search)
 			return func(yield func(api.Institution, error) bool) {
 				for _, i := range all {
 					if strings.Contains(strings.ToLower(i.Name+" "+i.Code), word) && !yield(i, nil) {
@@ -185,10 +161,8 @@ func newInstitutionList(r *remote) *cobra.Command {
 				}
 			}, nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"code", "name", "kind", "rails"}, Empty: "There are no such institutions."}
-		},
-		cells: func(_ term.Format, i api.Institution) []string {
+		table: &term.Table{Columns: []string{"code", "name", "kind", "rails"}, Empty: "There are no such institutions."},
+		cells: func(_ *call, i api.Institution) []string {
 			var rails []string
 			for _, on := range i.Rails {
 				name := on.Rail
@@ -200,9 +174,4 @@ func newInstitutionList(r *remote) *cobra.Command {
 			return []string{i.Code, i.Name, i.Kind, strings.Join(rails, ", ")}
 		},
 	})
-	c.Flags().StringVar(&rail, "rail", "", "only those that this rail reaches")
-	c.Flags().StringVar(&search, "search", "", "only those whose name or code has this text")
-	completeFlag(c, "rail", r.completeRails())
-	completeFlag(c, "search", cobra.NoFileCompletions)
-	return c
 }

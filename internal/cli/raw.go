@@ -2,7 +2,12 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"bursar/api/openapi"
+	"bursar/client"
 	"bursar/internal/cli/term"
 )
 
@@ -61,7 +67,8 @@ status of 400 or more are printed, too, and the exit code is 1.`,
 	c.MarkFlagsMutuallyExclusive("input", "field")
 	c.MarkFlagsMutuallyExclusive("input", "raw-field")
 	c.MarkFlagsMutuallyExclusive("include", "paginate")
-	return r.inWorkspace(c)
+	r.bindWorkspace(c)
+	return c
 }
 
 func (call *rawCall) run(ctx context.Context) error {
@@ -121,7 +128,7 @@ func (call *rawCall) fill(ctx context.Context, s *session) error {
 	if !marked(call.path) && !slices.ContainsFunc(call.fields, marked) {
 		return nil
 	}
-	w, err := call.r.currentWorkspace(ctx, s)
+	w, err := call.r.call(ctx, s).here()
 	if err != nil {
 		return err
 	}
@@ -139,4 +146,109 @@ func methodWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Sh
 // pathWords completes the paths of the API.
 func pathWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return openapi.Paths(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// sending adds the headers of --header to the requests of the session.
+func (call *rawCall) sending(ctx context.Context, s *session) (context.Context, error) {
+	add := http.Header{}
+	for _, line := range call.headers {
+		name, value, ok := strings.Cut(line, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		switch {
+		case !ok || !headerShape.MatchString(name) || strings.ContainsAny(value, "\r\n\x00"):
+			return nil, term.Usagef("--header must be 'Name: value'")
+		case strings.EqualFold(name, "Idempotency-Key"):
+			ctx = client.WithIdempotencyKey(ctx, value)
+		default:
+			add.Add(name, value)
+		}
+	}
+	if len(add) == 0 {
+		return ctx, nil
+	}
+	var err error
+	s.Client, err = newClient(s.url, s.held, client.WithHTTPClient(&http.Client{Transport: addHeaders{add, strings.Contains(call.path, tokenPath)}}))
+	return ctx, err
+}
+
+const tokenPath = "/auth/token"
+
+// addHeaders replaces headers of requests. Sign-in requests stay unchanged, unless the user requested one.
+type addHeaders struct {
+	add    http.Header
+	always bool
+}
+
+func (a addHeaders) RoundTrip(request *http.Request) (*http.Response, error) {
+	if a.always || !strings.HasSuffix(request.URL.Path, tokenPath) {
+		request = request.Clone(request.Context())
+		maps.Copy(request.Header, a.add)
+	}
+	return http.DefaultTransport.RoundTrip(request)
+}
+
+// pages reads all pages of a list.
+func (call *rawCall) pages(ctx context.Context, s *session) error {
+	path, text, _ := strings.Cut(call.path, "?")
+	query, err := url.ParseQuery(text)
+	if err != nil {
+		return term.Usagef("read the query of the path: %w", err)
+	}
+	if !query.Has("limit") {
+		query.Set("limit", "100")
+	}
+	all := []json.RawMessage{}
+	for {
+		response, err := s.Do(ctx, call.method, path+"?"+query.Encode(), nil, nil)
+		if err != nil {
+			return call.answer(response, err)
+		}
+		var page struct {
+			Data    []json.RawMessage `json:"data"`
+			Cursor  string            `json:"cursor"`
+			HasMore bool              `json:"has_more"`
+		}
+		if err := json.Unmarshal(response.Body, &page); err != nil {
+			return fmt.Errorf("the response of %s %s is not a list: omit --paginate", call.method, path)
+		}
+		all = append(all, page.Data...)
+		if !page.HasMore || page.Cursor == "" {
+			break
+		}
+		query.Set("cursor", page.Cursor)
+	}
+	if call.jq != nil {
+		return call.jq.Write(call.r.terminal, all)
+	}
+	return term.WriteJSON(call.r.terminal, all)
+}
+
+// answer writes the response, including errors.
+func (call *rawCall) answer(response *client.Response, err error) error {
+	doing := call.method + " " + strings.SplitN(call.path, "?", 2)[0]
+	if response == nil {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", doing, err)
+		}
+		return err
+	}
+	refused := response.Status >= http.StatusMultipleChoices
+	out := call.r.terminal.Out
+	if call.include {
+		fmt.Fprintf(out, "HTTP %d %s\n", response.Status, http.StatusText(response.Status))
+		for _, name := range slices.Sorted(maps.Keys(response.Header)) {
+			fmt.Fprintf(out, "%s: %s\n", name, term.Printable(strings.Join(response.Header[name], ", ")))
+		}
+		fmt.Fprintln(out)
+	}
+	var failed error
+	if call.jq != nil && !refused {
+		failed = call.jq.Write(call.r.terminal, json.RawMessage(response.Body))
+	} else {
+		failed = term.WriteBody(call.r.terminal, response.Body)
+	}
+	if refused && err != nil {
+		failed = errors.Join(failed, fmt.Errorf("%s: %w", doing, err))
+	}
+	return failed
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -153,28 +152,27 @@ func newClient(url string, c profile.Credential, options ...client.Option) (*cli
 	return made, nil
 }
 
-// inWorkspace adds the flag that chooses the workspace.
-func (r *remote) inWorkspace(c *cobra.Command) *cobra.Command {
+// bindWorkspace adds the flag that chooses the workspace.
+func (r *remote) bindWorkspace(c *cobra.Command) {
 	c.Flags().StringVarP(&r.workspace, "workspace", "w", "", "id, slug or name of the workspace; default BURSAR_WORKSPACE, else the one of 'bursar workspaces use'")
-	_ = c.RegisterFlagCompletionFunc("workspace", r.complete(func(ctx context.Context, s *session) ([]string, error) { return s.workspaceNames(ctx) }))
-	return c
+	completeFlag(c, "workspace", workspaces().completion(r))
 }
 
 // chosenWorkspace returns the chosen workspace. Its id is empty if none is chosen.
-func (r *remote) chosenWorkspace(ctx context.Context, s *session) (api.Workspace, error) {
-	ref := cmp.Or(r.workspace, s.workspace)
+func (c *call) chosenWorkspace() (api.Workspace, error) {
+	ref := cmp.Or(c.r.workspace, c.session.workspace)
 	if ref == "" {
 		return api.Workspace{}, nil
 	}
-	return s.findWorkspace(ctx, ref)
+	return workspaces().find(c, ref)
 }
 
 // currentWorkspace returns the workspace that a command works in.
-func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspace, error) {
-	if w, err := r.chosenWorkspace(ctx, s); err != nil || w.ID != "" {
+func (c *call) currentWorkspace() (api.Workspace, error) {
+	if w, err := c.chosenWorkspace(); err != nil || w.ID != "" {
 		return w, err
 	}
-	all, err := s.workspaces(ctx)
+	all, err := workspaces().all(c)
 	switch {
 	case err != nil:
 		return api.Workspace{}, err
@@ -184,8 +182,8 @@ func (r *remote) currentWorkspace(ctx context.Context, s *session) (api.Workspac
 		return all[0], nil
 	}
 	hint := "'bursar workspaces use NAME' remembers one"
-	if s.name == "" { // there is no context to store it in
+	if c.name == "" { // there is no context to store it in
 		hint = "set BURSAR_WORKSPACE to skip this question"
 	}
-	return s.pickWorkspace(ctx, "Which workspace? ("+hint+")", all)
+	return chooseWorkspace(c, "Which workspace? ("+hint+")", all)
 }

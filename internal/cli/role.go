@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -33,27 +31,26 @@ a role or a member that has one.`,
 	}, newRolesList(r), newRolesGet(r), newRolesAssign(r), newRolesRemove(r), newRolesDefine(r), newRolesDelete(r))
 }
 
+// roles finds roles by key or name.
+func roles() *resource[api.Role] {
+	return &resource[api.Role]{
+		noun: "role",
+		list: func(c *call, at string, p client.ListParams) iter.Seq2[api.Role, error] { return c.Roles.All(c, at, p) },
+		item: func(role api.Role) item {
+			return item{role.Key, []string{role.Name}, role.Key + "  " + role.Name, described(role.Key, role.Name)}
+		},
+	}
+}
+
 func newRolesList(r *remote) *cobra.Command {
-	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+	return roles().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the roles of the workspace",
 		Example: `  bursar roles list
   bursar roles list --jq '.[] | select(.built_in | not).key'`,
-	}, list[api.Role]{
-		noun: "roles",
-		rows: func(ctx context.Context, limit int) (iter.Seq2[api.Role, error], error) {
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.Roles.All(ctx, w.ID, client.ListParams{Limit: limit}), nil
-		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"key", "name", "permissions", "built in"}, Empty: "There are no roles."}
-		},
-		cells: func(_ term.Format, role api.Role) []string {
-			return []string{role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn)}
-		},
-	}))
+	}, &term.Table{Columns: []string{"key", "name", "permissions", "built in"},
+		Empty: "There are no roles."}, func(_ *call, role api.Role) []string {
+		return []string{role.Key, role.Name, strconv.Itoa(len(role.Permissions)), yesNo(role.BuiltIn)}
+	})
 }
 
 func yesNo(value bool) string {
@@ -64,107 +61,75 @@ func yesNo(value bool) string {
 }
 
 func newRolesGet(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ Role api.Role }
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "get ROLE", Short: "Show a role and its permissions",
 		Example: `  bursar roles get auditor
   bursar roles get auditor --jq '.permissions[]'`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRoles()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			role, err := s.findRole(c.Context(), w.ID, args[0])
-			if err != nil {
-				return err
-			}
-			return r.writeRole(f, role)
-		},
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
-}
-
-func (r *remote) writeRole(f term.Format, role api.Role) error {
-	return f.Write(r.terminal, role, func(w io.Writer) error {
-		pairs := []string{"Key", role.Key, "Name", role.Name, "Color", role.Color, "Built in", yesNo(role.BuiltIn)}
-		name := "Permissions"
-		for _, permission := range role.Permissions {
-			pairs = append(pairs, name, permission)
-			name = ""
-		}
-		return term.WritePairs(r.terminal, w, pairs...)
+	}, func(c *call) error {
+		return writeRole(c, in.Role)
 	})
 }
 
+func writeRole(c *call, role api.Role) error {
+	pairs := []string{"Key", role.Key, "Name", role.Name, "Color", role.Color, "Built in", yesNo(role.BuiltIn)}
+	name := "Permissions"
+	for _, permission := range role.Permissions {
+		pairs = append(pairs, name, permission)
+		name = ""
+	}
+	return c.writePairs(role, pairs...)
+}
+
 func newRolesAssign(r *remote) *cobra.Command {
-	return r.newRoleChange(&cobra.Command{
+	var in struct {
+		Member api.Member
+		Role   api.Role
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "assign MEMBER ROLE", Short: "Assign a role to a member",
 		Long: `Assign an additional role to a member. MEMBER is an email address, name or id;
 ROLE is a key or name. Nothing changes if the member already has the role.`,
 		Example: `  bursar roles assign grace@example.com auditor`,
-	}, func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error) {
-		done, err := s.Roles.Assign(ctx, w.ID, m.ID, role.Key)
+	}, func(c *call) error {
+		done, err := c.Roles.Assign(c, c.workspace.ID, in.Member.ID, in.Role.Key)
 		if err != nil {
-			return nil, explainGrant(fmt.Errorf("assign the role: %w", err))
+			return explainGrant(fmt.Errorf("assign the role: %w", err))
 		}
-		fmt.Fprintf(r.terminal.Err, "%s has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
-		return done, nil
+		c.say("%s has the role %s in %s.", person(in.Member.Name, in.Member.Email), in.Role.Key, c.workspace.Name)
+		return c.done(done)
 	})
 }
 
 func newRolesRemove(r *remote) *cobra.Command {
-	return r.newRoleChange(&cobra.Command{
+	var in struct {
+		Member api.Member
+		Role   api.Role
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "remove MEMBER ROLE", Aliases: []string{"rm"}, Short: "Remove a role from a member",
 		Long: `Remove a role from a member, who stays in the workspace. It takes effect on
 their next request. The last admin cannot lose the admin role.`,
 		Example: `  bursar roles remove grace@example.com auditor`,
-	}, func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error) {
-		done, err := s.Roles.Unassign(ctx, w.ID, m.ID, role.Key)
+	}, func(c *call) error {
+		done, err := c.Roles.Unassign(c, c.workspace.ID, in.Member.ID, in.Role.Key)
 		if err != nil {
-			return nil, fmt.Errorf("remove the role: %w", err)
+			return fmt.Errorf("remove the role: %w", err)
 		}
-		fmt.Fprintf(r.terminal.Err, "%s no longer has the role %s in %s.\n", term.Printable(person(m.Name, m.Email)), role.Key, term.Printable(w.Name))
-		r.reportStranded(done.ApprovalsWaiting)
-		return done, nil
+		c.say("%s no longer has the role %s in %s.", person(in.Member.Name, in.Member.Email), in.Role.Key, c.workspace.Name)
+		c.sayStranded(done.ApprovalsWaiting)
+		return c.done(done)
 	})
 }
 
-type roleChange func(ctx context.Context, s *session, w api.Workspace, m api.Member, role api.Role) (*api.RoleAssignment, error)
-
-// newRoleChange completes a command that takes a member and a role.
-func (r *remote) newRoleChange(c *cobra.Command, change roleChange) *cobra.Command {
-	var f term.Format
-	c.Args, c.ValidArgsFunction = cobra.ExactArgs(2), byPosition(r.completeMembers(), r.completeRoles())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, w, err := r.connectWorkspace(c.Context())
-		if err != nil {
-			return err
-		}
-		m, err := s.findMember(c.Context(), w.ID, args[0])
-		if err != nil {
-			return err
-		}
-		role, err := s.findRole(c.Context(), w.ID, args[1])
-		if err != nil {
-			return err
-		}
-		done, err := change(c.Context(), s, w, m, role)
-		if err != nil {
-			return err
-		}
-		return f.Write(r.terminal, done, nothing)
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
-}
-
 func newRolesDefine(r *remote) *cobra.Command {
-	var f term.Format
-	var p client.RoleParams
-	var color string
-	c := &cobra.Command{
+	var in struct {
+		Key         roleKey
+		Name        string          `flag:"name" usage:"display name"`
+		Color       string          `flag:"color" usage:"color such as #0f766e"`
+		Permissions usedPermissions `flag:"permission" usage:"permission of the role; can be repeated"`
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "define KEY", Short: "Create or change a role of the workspace",
 		Long: `Create a role of the workspace, or change the role with this key. When you
 change a role, omitted flags keep their value, and --permission replaces all
@@ -176,72 +141,68 @@ changed.
 A key is a lower-case letter followed by letters, digits or underscores.`,
 		Example: `  bursar roles define payer --name Payer --permission ws.read,ws.payouts.create
   bursar roles define payer --color '#0f766e'`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRoles()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
+	}, func(c *call) error {
+		all, err := roles().all(c)
+		if err != nil {
+			return err
+		}
+		p := client.RoleParams{Name: in.Name, Color: notEmpty(in.Color), Permissions: in.Permissions}
+		at := slices.IndexFunc(all, func(role api.Role) bool { return role.Key == string(in.Key) })
+		if at >= 0 {
+			p = merged(c, p, all[at])
+		}
+		if p.Name == "" {
+			return term.Usagef("--name is required for a new role")
+		}
+		var added access.Set
+		if at < 0 || c.given("permission") {
+			// The API accepts a role without permissions, but on the command line it is a mistake.
+			if len(p.Permissions) == 0 {
+				return term.Usagef("a role needs at least one permission: pass --permission")
 			}
-			all, err := s.roles(c.Context(), w.ID)
-			if err != nil {
-				return err
-			}
-			p.Color = notEmpty(color)
-			at := slices.IndexFunc(all, func(role api.Role) bool { return role.Key == args[0] })
-			if at >= 0 {
-				p = merged(c, p, all[at])
-			}
-			if p.Name == "" {
-				return term.Usagef("--name is required for a new role")
-			}
-			var added access.Set
-			if at < 0 || c.Flags().Changed("permission") {
-				// The API accepts a role without permissions, but on the command line it is a mistake.
-				if len(p.Permissions) == 0 {
-					return term.Usagef("a role needs at least one permission: pass --permission")
-				}
-				p.Permissions, added = access.WithNeeds(p.Permissions)
-			}
-			role, err := s.Roles.Define(c.Context(), w.ID, args[0], p)
-			if err != nil {
-				return explainGrant(fmt.Errorf("define the role: %w", err))
-			}
-			verb := "Created"
-			if at >= 0 {
-				verb = "Updated"
-			}
-			fmt.Fprintf(r.terminal.Err, "%s role %s of %s.\n", verb, role.Key, term.Printable(w.Name))
-			if added != 0 {
-				fmt.Fprintf(r.terminal.Err, "Also added because other permissions need them: %s.\n", strings.ReplaceAll(added.String(), " ", ", "))
-			}
-			return r.writeRole(f, *role)
-		},
-	}
-	c.Flags().StringVar(&p.Name, "name", "", "display name")
-	c.Flags().StringVar(&color, "color", "", "color such as #0f766e")
-	c.Flags().StringSliceVar(&p.Permissions, "permission", nil, "permission of the role; can be repeated")
-	_ = c.RegisterFlagCompletionFunc("permission", r.completePermissions())
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+			p.Permissions, added = access.WithNeeds(p.Permissions)
+		}
+		role, err := c.Roles.Define(c, c.workspace.ID, string(in.Key), p)
+		if err != nil {
+			return explainGrant(fmt.Errorf("define the role: %w", err))
+		}
+		verb := "Created"
+		if at >= 0 {
+			verb = "Updated"
+		}
+		c.say("%s role %s of %s.", verb, role.Key, c.workspace.Name)
+		if added != 0 {
+			c.say("Also added because other permissions need them: %s.", strings.ReplaceAll(added.String(), " ", ", "))
+		}
+		return writeRole(c, *role)
+	})
 }
 
 // merged keeps the properties of a role whose flags were not set.
-func merged(c *cobra.Command, p client.RoleParams, old api.Role) client.RoleParams {
-	if !c.Flags().Changed("name") {
+func merged(c *call, p client.RoleParams, old api.Role) client.RoleParams {
+	if !c.given("name") {
 		p.Name = old.Name
 	}
-	if !c.Flags().Changed("color") {
+	if !c.given("color") {
 		p.Color = &old.Color
 	}
-	if !c.Flags().Changed("permission") {
+	if !c.given("permission") {
 		p.Permissions = old.Permissions
 	}
 	return p
 }
 
-func (r *remote) completePermissions() cobra.CompletionFunc {
-	return r.completeHere(func(ctx context.Context, s *session, id string) ([]string, error) {
-		all, err := s.roles(ctx, id)
+// roleKey is the key of a role, which may be a new one.
+type roleKey string
+
+func (*roleKey) completion(r *remote) cobra.CompletionFunc { return roles().completion(r) }
+
+// usedPermissions are permissions, which are completed with those that a role of the workspace has.
+type usedPermissions []string
+
+func (*usedPermissions) completion(r *remote) cobra.CompletionFunc {
+	return r.completeWith(func(c *call, _ []string, _ string) ([]string, error) {
+		all, err := roles().all(c)
 		var words []string
 		for _, role := range all {
 			words = append(words, role.Permissions...)
@@ -252,36 +213,27 @@ func (r *remote) completePermissions() cobra.CompletionFunc {
 }
 
 func newRolesDelete(r *remote) *cobra.Command {
-	var f term.Format
-	var yes bool
-	c := &cobra.Command{
+	var in struct {
+		Role api.Role
+		confirmation
+	}
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "delete ROLE", Short: "Delete a role that nobody has",
 		Example: `  bursar roles delete payer
   bursar roles delete payer --yes`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: byPosition(r.completeRoles()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			role, err := s.findRole(c.Context(), w.ID, args[0])
-			if err != nil {
-				return err
-			}
-			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Delete the role %s of %s (%s)?", role.Key, term.Printable(w.Name), strings.Join(role.Permissions, ", ")), yes); err != nil {
-				return err
-			}
-			deleted, err := s.Roles.Delete(c.Context(), w.ID, role.Key)
-			if err != nil {
-				return fmt.Errorf("delete the role: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "Deleted role %s of %s.\n", role.Key, term.Printable(w.Name))
-			return f.Write(r.terminal, deleted, nothing)
-		},
-	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		role := in.Role
+		if err := c.confirm(in.confirmation, "Delete the role %s of %s (%s)?", role.Key, c.workspace.Name,
+			strings.Join(role.Permissions, ", ")); err != nil {
+			return err
+		}
+		deleted, err := c.Roles.Delete(c, c.workspace.ID, role.Key)
+		if err != nil {
+			return fmt.Errorf("delete the role: %w", err)
+		}
+		c.say("Deleted role %s of %s.", role.Key, c.workspace.Name)
+		return c.done(deleted)
+	})
 }
 
 // explainGrant adds the id of the approval to an error that a grant waits for another person.

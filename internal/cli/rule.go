@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"strings"
 
@@ -33,6 +31,19 @@ on. One that demands less, and the end of a rule, wait for another person.`,
 	}, newRuleList(r), newRuleAdd(r), newRuleConfirm(r), newRuleRemove(r))
 }
 
+// rules finds rules by id.
+func rules() *resource[api.ApprovalRule] {
+	return &resource[api.ApprovalRule]{
+		noun: "rule",
+		list: func(c *call, at string, _ client.ListParams) iter.Seq2[api.ApprovalRule, error] {
+			return c.ApprovalRules.All(c, at)
+		},
+		item: func(u api.ApprovalRule) item {
+			return item{id: u.ID, line: u.ID + "  " + ruleText(u), word: described(u.ID, ruleText(u))}
+		},
+	}
+}
+
 // ruleText describes the payouts that a rule applies to.
 func ruleText(u api.ApprovalRule) string {
 	var parts []string
@@ -59,15 +70,6 @@ func ruleText(u api.ApprovalRule) string {
 	return what + " " + strings.Join(parts, " ")
 }
 
-// guardModes are the values of --mode.
-var guardModes = []string{api.ModeSandbox, api.ModeLive, api.GuardBothModes}
-
-// rulePers and ruleEachs are the values of --per and --each of rules.
-var (
-	rulePers  = []string{api.LimitPerPayout, api.LimitPerDay}
-	ruleEachs = []string{api.EachMaker, api.EachPayee}
-)
-
 // guardModeText returns the start of a text about payouts of a mode.
 func guardModeText(mode string) string {
 	if mode == api.GuardBothModes {
@@ -87,31 +89,21 @@ func guardAmountText(f term.Format, cents int64, currency string) string {
 	return amountText(f, cents, currency)
 }
 
-// guardAmount parses an amount of a rule or a limit. Its currency is that of the account or, without one, that of all accounts of the
-// workspace. If those have several, the currency has to be typed.
-func (s *session) guardAmount(ctx context.Context, text, workspaceID string, from api.Account) (*int64, error) {
-	currency := from.Currency
-	if currency == "" {
-		for a, err := range s.Accounts.All(ctx, workspaceID, client.ListParams{}) {
-			var refused *client.Error
-			if errors.As(err, &refused) && refused.Permission() != "" {
-				break // a person who may set limits but not see accounts types the currency
-			}
-			if err != nil {
-				return nil, fmt.Errorf("list the accounts: %w", err)
-			}
-			if currency != "" && currency != a.Currency {
-				currency = ""
-				break
-			}
-			currency = a.Currency
-		}
+// guardAmount parses an amount of a rule or a limit, if there is one. Its currency is that of the account or, without one, that of all
+// accounts of the workspace. If those have several, the currency has to be typed.
+func guardAmount(c *call, typed typedAmount, from *api.Account) (*int64, error) {
+	if typed == "" {
+		return nil, nil
 	}
-	cents, meant, err := parseAmount(text, currency)
+	currency, err := guardCurrency(c, from)
+	if err != nil {
+		return nil, err
+	}
+	cents, meant, err := parseAmount(string(typed), currency)
 	switch {
 	case err != nil:
 	case meant == "":
-		err = fmt.Errorf("say in which currency %s is, such as PHP 1,500.00", text)
+		err = fmt.Errorf("say in which currency %s is, such as PHP 1,500.00", typed)
 	case currency != "" && meant != currency:
 		err = fmt.Errorf("it is about payouts in %s, not in %s", currency, meant)
 	}
@@ -121,217 +113,154 @@ func (s *session) guardAmount(ctx context.Context, text, workspaceID string, fro
 	return &cents, nil
 }
 
+// guardCurrency returns the currency of an account or, without one, that of all accounts of the workspace. It is empty if those have
+// several, or for a person who may set limits but not see accounts.
+func guardCurrency(c *call, from *api.Account) (currency string, err error) {
+	if from != nil {
+		return from.Currency, nil
+	}
+	for a, err := range c.Accounts.All(c, c.workspace.ID, client.ListParams{}) {
+		var refused *client.Error
+		if errors.As(err, &refused) && refused.Permission() != "" {
+			return currency, nil
+		}
+		if err != nil {
+			return "", fmt.Errorf("list the accounts: %w", err)
+		}
+		if currency != "" && currency != a.Currency {
+			return "", nil
+		}
+		currency = a.Currency
+	}
+	return currency, nil
+}
+
 func newRuleList(r *remote) *cobra.Command {
-	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+	return rules().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the rules for approvals of payouts",
 		Example: `  bursar rules list
   bursar rules list --json`,
-	}, list[api.ApprovalRule]{
-		noun: "rules",
-		rows: func(ctx context.Context, _ int) (iter.Seq2[api.ApprovalRule, error], error) {
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.ApprovalRules.All(ctx, w.ID), nil
-		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"for", "approvals", "role", "status", "waits for", "id"}, Detail: []string{"waits for", "role"}, Empty: "There are no rules."}
-		},
-		cells: func(_ term.Format, u api.ApprovalRule) []string {
-			return []string{ruleText(u), fmt.Sprint(u.Approvals), u.Role, u.Status, u.ApprovalID, u.ID}
-		},
-	}))
+	}, &term.Table{Columns: []string{"for", "approvals", "role", "status", "waits for", "id"},
+		Detail: []string{"waits for", "role"}, Empty: "There are no rules."}, func(_ *call, u api.ApprovalRule) []string {
+		return []string{ruleText(u), fmt.Sprint(u.Approvals), u.Role, u.Status, u.ApprovalID, u.ID}
+	})
+}
+
+// ruleAddition are the inputs of 'rules add'.
+type ruleAddition struct {
+	Approvals *int64             `flag:"approvals" usage:"how many people have to approve, 0 to 3 (required)"`
+	Above     typedAmount        `flag:"above" usage:"for payouts of more than this"`
+	UpTo      typedAmount        `flag:"up-to" usage:"for payouts of this at most"`
+	Mode      string             `flag:"mode" usage:"for payouts of this mode: sandbox, live or both (default both)" words:"sandbox,live,both"`
+	Per       string             `flag:"per" usage:"whether --above is for each payout or a day's sum: payout or day" words:"payout,day"`
+	Each      string             `flag:"each" usage:"whose sum of the day: maker or payee; with --per day" words:"maker,payee"`
+	From      *api.Account       `flag:"from" usage:"for payouts from this account"`
+	Rail      railName           `flag:"rail" usage:"for payouts over this rail"`
+	Client    *api.MachineClient `flag:"client" usage:"for payouts that this machine client makes"`
+	Role      *api.Role          `flag:"role" usage:"role that every approver must have"`
+	Keys      bool               `flag:"keys-may-approve" usage:"let sessions of people's API keys approve"`
+}
+
+func (a *ruleAddition) check() error {
+	if a.Approvals == nil || *a.Approvals < 0 || *a.Approvals > 3 {
+		return term.Usagef("--approvals is required, and is 0, 1, 2 or 3")
+	}
+	return nil
+}
+
+func (a *ruleAddition) params(c *call) (p client.ApprovalRuleParams, err error) {
+	p = client.ApprovalRuleParams{WorkspaceID: &c.workspace.ID, Mode: notEmpty(a.Mode), Per: notEmpty(a.Per), Each: notEmpty(a.Each),
+		Rail: notEmpty(string(a.Rail)), Approvals: a.Approvals}
+	if a.Keys {
+		p.KeysMayApprove = &a.Keys
+	}
+	if a.From != nil {
+		p.AccountID = &a.From.ID
+	}
+	if a.Client != nil {
+		p.ClientID = &a.Client.ID
+	}
+	if a.Role != nil {
+		p.Role = &a.Role.Key
+	}
+	if p.AboveCents, err = guardAmount(c, a.Above, a.From); err != nil {
+		return p, err
+	}
+	p.UpToCents, err = guardAmount(c, a.UpTo, a.From)
+	return p, err
 }
 
 func newRuleAdd(r *remote) *cobra.Command {
-	var f term.Format
-	var mode, per, each, from, rail, machine, above, upTo, role string
-	var approvals int64
-	var keys bool
-	c := &cobra.Command{
+	var in ruleAddition
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "add --approvals N", Aliases: []string{"create"}, Short: "Add a rule",
 		Long: `Add a rule and print its id. Whatever is left out matches every payout. One
 that demands less than what holds without it waits for another person.`,
 		Example: `  bursar rules add --above 100,000.00 --approvals 2 --role treasurer
   bursar rules add --client payroll-bot --up-to 5,000.00 --approvals 0`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			p := client.ApprovalRuleParams{Mode: notEmpty(mode), Per: notEmpty(per), Each: notEmpty(each), Rail: notEmpty(rail), Approvals: &approvals}
-			var problems []error
-			if !c.Flags().Changed("approvals") || approvals < 0 || approvals > 3 {
-				problems = append(problems, errors.New("--approvals is required, and is 0, 1, 2 or 3"))
-			}
-			for _, text := range []string{above, upTo} {
-				if text != "" {
-					_, _, err := parseAmount(text, anyCurrency)
-					problems = append(problems, err)
-				}
-			}
-			if err := errors.Join(append(problems, oneOf("mode", mode, guardModes), oneOf("per", per, rulePers), oneOf("each", each, ruleEachs))...); err != nil {
-				return term.Usage(err)
-			}
-			if keys {
-				p.KeysMayApprove = &keys
-			}
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			p.WorkspaceID = &w.ID
-			var a api.Account
-			if from != "" {
-				if a, err = r.findAccount(c.Context(), s, from); err != nil {
-					return err
-				}
-				p.AccountID = &a.ID
-			}
-			if above != "" {
-				if p.AboveCents, err = s.guardAmount(c.Context(), above, w.ID, a); err != nil {
-					return err
-				}
-			}
-			if upTo != "" {
-				if p.UpToCents, err = s.guardAmount(c.Context(), upTo, w.ID, a); err != nil {
-					return err
-				}
-			}
-			if machine != "" {
-				m, err := s.findMachineClient(c.Context(), w.ID, machine)
-				if err != nil {
-					return err
-				}
-				p.ClientID = &m.ID
-			}
-			if role != "" {
-				held, err := s.findRole(c.Context(), w.ID, role)
-				if err != nil {
-					return err
-				}
-				p.Role = &held.Key
-			}
-			made, err := s.ApprovalRules.Create(c.Context(), p)
-			if err != nil {
-				return fmt.Errorf("add the rule: %w", err)
-			}
-			text := fmt.Sprintf("From now on %s take %s", ruleText(*made), counted(int(made.Approvals), "approval", "approvals"))
-			if made.ApprovalID != "" {
-				text = "The rule demands less than what holds now, and waits for approval " + made.ApprovalID
-			}
-			if err := r.say("%s.", text); err != nil {
-				return err
-			}
-			return f.Write(r.terminal, made, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, made.ID)
-				return err
-			})
-		},
-	}
-	flags := c.Flags()
-	flags.Int64Var(&approvals, "approvals", 0, "how many people have to approve, 0 to 3 (required)")
-	flags.StringVar(&above, "above", "", "for payouts of more than this")
-	flags.StringVar(&upTo, "up-to", "", "for payouts of this at most")
-	flags.StringVar(&mode, "mode", "", "for payouts of this mode: sandbox, live or both (default both)")
-	flags.StringVar(&per, "per", "", "whether --above is for each payout or a day's sum: payout or day")
-	flags.StringVar(&each, "each", "", "whose sum of the day: maker or payee; with --per day")
-	flags.StringVar(&from, "from", "", "for payouts from this account")
-	flags.StringVar(&rail, "rail", "", "for payouts over this rail")
-	flags.StringVar(&machine, "client", "", "for payouts that this machine client makes")
-	flags.StringVar(&role, "role", "", "role that every approver must have")
-	flags.BoolVar(&keys, "keys-may-approve", false, "let sessions of people's API keys approve")
-	completeFlag(c, "from", r.completeAccounts())
-	completeFlag(c, "rail", r.completeRails())
-	completeWords(c, "mode", guardModes)
-	completeWords(c, "per", rulePers)
-	completeWords(c, "each", ruleEachs)
-	completeFlag(c, "client", r.completeMachineClients())
-	completeFlag(c, "role", r.completeRoles())
-	for _, flag := range []string{"approvals", "above", "up-to"} {
-		completeFlag(c, flag, cobra.NoFileCompletions)
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
-}
-
-// ruleCommand completes a command that finds a rule by its id and runs do.
-func (r *remote) ruleCommand(c *cobra.Command, do func(ctx context.Context, s *session, id string) (*api.ApprovalRule, error)) *cobra.Command {
-	var f term.Format
-	c.Args = cobra.ExactArgs(1)
-	c.ValidArgsFunction = byPosition(r.completeHere(func(ctx context.Context, s *session, workspaceID string) (words []string, err error) {
-		for u, err := range s.ApprovalRules.All(ctx, workspaceID) {
-			if err != nil {
-				return nil, err
-			}
-			words = append(words, described(u.ID, ruleText(u)))
-		}
-		return words, nil
-	}))
-	c.RunE = func(c *cobra.Command, args []string) error {
-		s, w, err := r.connectWorkspace(c.Context())
+	}, func(c *call) error {
+		p, err := in.params(c)
 		if err != nil {
 			return err
 		}
-		all, err := collect(s.ApprovalRules.All(c.Context(), w.ID))
+		made, err := c.ApprovalRules.Create(c, p)
 		if err != nil {
-			return fmt.Errorf("list the rules: %w", err)
+			return fmt.Errorf("add the rule: %w", err)
 		}
-		list := make([]candidate[string], len(all))
-		for i, u := range all {
-			list[i] = candidate[string]{value: u.ID, id: u.ID, text: u.ID + "  " + ruleText(u)}
+		if made.ApprovalID != "" {
+			c.say("The rule demands less than what holds now, and waits for approval %s.", made.ApprovalID)
+		} else {
+			c.say("From now on %s take %s.", ruleText(*made), counted(int(made.Approvals), "approval", "approvals"))
 		}
-		id, err := pick(c.Context(), s.terminal, "rule", args[0], list)
-		if err != nil {
-			return err
-		}
-		changed, err := do(c.Context(), s, id)
-		if err != nil {
-			return err
-		}
-		return f.Write(r.terminal, changed, nothing)
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+		return c.writeLine(made, made.ID)
+	})
 }
 
 func newRuleConfirm(r *remote) *cobra.Command {
-	return r.ruleCommand(&cobra.Command{
+	var in struct{ Rule api.ApprovalRule }
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "confirm RULE", Short: "Confirm a suspended rule",
 		Long: `Confirm a suspended rule by its id, so that it holds again. That waits for
 another person, where there is one who could approve it.`,
 		Example: `  bursar rules confirm rul_01jd3a1b2c3d4e5f6g7h8j9k0m`,
-	}, func(ctx context.Context, s *session, id string) (*api.ApprovalRule, error) {
-		kept, err := s.ApprovalRules.Confirm(ctx, id)
+	}, func(c *call) error {
+		kept, err := c.ApprovalRules.Confirm(c, in.Rule.ID)
 		if err != nil {
-			return nil, fmt.Errorf("confirm the rule: %w", err)
+			return fmt.Errorf("confirm the rule: %w", err)
 		}
 		if kept.ApprovalID != "" {
-			return kept, r.say("The rule for %s waits for approval %s. Until then it does not hold.", ruleText(*kept), kept.ApprovalID)
+			c.say("The rule for %s waits for approval %s. Until then it does not hold.", ruleText(*kept), kept.ApprovalID)
+		} else {
+			c.say("The rule for %s holds.", ruleText(*kept))
 		}
-		return kept, r.say("The rule for %s holds.", ruleText(*kept))
+		return c.done(kept)
 	})
 }
 
 func newRuleRemove(r *remote) *cobra.Command {
-	return r.ruleCommand(&cobra.Command{
+	var in struct{ Rule api.ApprovalRule }
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "remove RULE", Aliases: []string{"rm"}, Short: "Remove a rule",
 		Long: `Remove a rule by its id. Where payouts need fewer approvals without it, that
 waits for another person.`,
 		Example: `  bursar rules remove rul_01jd3a1b2c3d4e5f6g7h8j9k0m`,
-	}, func(ctx context.Context, s *session, id string) (*api.ApprovalRule, error) {
-		gone, err := s.ApprovalRules.Delete(ctx, id)
+	}, func(c *call) error {
+		gone, err := c.ApprovalRules.Delete(c, in.Rule.ID)
 		if err != nil {
-			return nil, fmt.Errorf("remove the rule: %w", err)
+			return fmt.Errorf("remove the rule: %w", err)
 		}
-		return gone, r.sayRemoved("rule for "+ruleText(*gone), gone.ApprovalID)
+		c.sayRemoved("rule for "+ruleText(*gone), gone.ApprovalID)
+		return c.done(gone)
 	})
 }
 
 // sayRemoved reports that a rule or a limit is removed, or that its removal waits for another person.
-func (r *remote) sayRemoved(what, approvalID string) error {
+func (c *call) sayRemoved(what, approvalID string) {
 	if approvalID != "" {
-		return r.say("The end of the %s waits for approval %s. Until then it holds.", what, approvalID)
+		c.say("The end of the %s waits for approval %s. Until then it holds.", what, approvalID)
+	} else {
+		c.say("Removed the %s.", what)
 	}
-	return r.say("Removed the %s.", what)
 }
 
 func newLimits(r *remote) *cobra.Command {
@@ -348,6 +277,19 @@ for another person.`,
   bursar limits add --per payout --amount 250,000.00
   bursar limits add --per day --each payee --amount 100,000.00`,
 	}, newLimitList(r), newLimitAdd(r), newLimitRemove(r))
+}
+
+// limits finds limits by id.
+func limits() *resource[api.PayoutLimit] {
+	return &resource[api.PayoutLimit]{
+		noun: "limit",
+		list: func(c *call, at string, _ client.ListParams) iter.Seq2[api.PayoutLimit, error] {
+			return c.PayoutLimits.All(c, at)
+		},
+		item: func(l api.PayoutLimit) item {
+			return item{id: l.ID, line: l.ID + "  " + limitText(l), word: described(l.ID, limitText(l))}
+		},
+	}
 }
 
 // limitText describes the payouts that a limit applies to.
@@ -367,177 +309,103 @@ func limitText(l api.PayoutLimit) string {
 	return text
 }
 
+// limitAmountText describes a limit: how much, and for which payouts.
+func limitAmountText(l api.PayoutLimit) string {
+	return guardAmountText(term.Format{}, l.AmountCents, l.Currency) + " " + limitText(l)
+}
+
 func newLimitList(r *remote) *cobra.Command {
-	return r.inWorkspace(listCommand(r.terminal, &cobra.Command{
+	return limits().newList(r, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the limits of payouts",
 		Example: `  bursar limits list
   bursar limits list --json`,
-	}, list[api.PayoutLimit]{
-		noun: "limits",
-		rows: func(ctx context.Context, _ int) (iter.Seq2[api.PayoutLimit, error], error) {
-			s, w, err := r.connectWorkspace(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return s.PayoutLimits.All(ctx, w.ID), nil
-		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"limit", "amount", "count", "waits for", "id"}, Detail: []string{"waits for", "count"}, Empty: "There are no limits."}
-		},
-		cells: func(f term.Format, l api.PayoutLimit) []string {
-			count := ""
-			if l.Count > 0 {
-				count = fmt.Sprint(l.Count)
-			}
-			return []string{limitText(l), guardAmountText(f, l.AmountCents, l.Currency), count, l.ApprovalID, l.ID}
-		},
-	}))
+	}, &term.Table{Columns: []string{"limit", "amount", "count", "waits for", "id"},
+		Detail: []string{"waits for", "count"}, Empty: "There are no limits."}, func(c *call, l api.PayoutLimit) []string {
+		count := ""
+		if l.Count > 0 {
+			count = fmt.Sprint(l.Count)
+		}
+		return []string{limitText(l), guardAmountText(c.format, l.AmountCents, l.Currency), count, l.ApprovalID, l.ID}
+	})
+}
+
+// limitAddition are the inputs of 'limits add'.
+type limitAddition struct {
+	Per    string       `flag:"per" usage:"what it is for: payout or day (required)" words:"payout,day" required:"true"`
+	Amount typedAmount  `flag:"amount" usage:"how much at most (required)" required:"true"`
+	Count  *int64       `flag:"count" usage:"how many payouts at most; with --per day"`
+	Each   string       `flag:"each" usage:"the limit holds for each account, maker or payee by itself; with --per day" words:"account,maker,payee"`
+	From   *api.Account `flag:"from" usage:"for payouts from this account"`
+	Mode   string       `flag:"mode" usage:"for payouts of this mode: sandbox, live or both (default both)" words:"sandbox,live,both"`
+	Maker  *api.Member  `flag:"maker" usage:"for payouts that this member makes"`
+	To     *api.Entry   `flag:"to" usage:"for payouts to this entry of the directory"`
+	Rail   railName     `flag:"rail" usage:"for payouts over this rail"`
+}
+
+func (a *limitAddition) check() error {
+	if a.Per == api.LimitPerPayout && (a.Each != "" || a.Count != nil) {
+		return term.Usagef("--count and --each are for limits by day: give --per day")
+	}
+	return nil
+}
+
+func (a *limitAddition) params(c *call) (p client.PayoutLimitParams, err error) {
+	p = client.PayoutLimitParams{WorkspaceID: &c.workspace.ID, Mode: notEmpty(a.Mode), Per: a.Per, Each: notEmpty(a.Each),
+		Rail: notEmpty(string(a.Rail)), Count: a.Count}
+	if a.From != nil {
+		p.AccountID = &a.From.ID
+	}
+	if a.To != nil {
+		p.EntryID = &a.To.ID
+	}
+	if a.Maker != nil {
+		p.MakerID = &a.Maker.ID
+	}
+	p.AmountCents, err = guardAmount(c, a.Amount, a.From)
+	return p, err
 }
 
 func newLimitAdd(r *remote) *cobra.Command {
-	var f term.Format
-	var mode, per, each, amount, from, to, maker, rail string
-	var count int64
-	pers := []string{api.LimitPerPayout, api.LimitPerDay}
-	eachs := []string{api.EachAccount, api.EachMaker, api.EachPayee}
-	c := &cobra.Command{
+	var in limitAddition
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "add --per payout|day --amount AMOUNT", Aliases: []string{"set"}, Short: "Add a limit, or change the one of the same scope",
 		Long: `Add a limit and print its id. Whatever is left out matches every payout. If
 there is a limit of the same scope, it gets the new amount and count; where
 that is more than before, it waits for another person.`,
 		Example: `  bursar limits add --per payout --amount 250,000.00
   bursar limits add --per day --from Payroll --amount "PHP 2,000,000" --count 500`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if err := require(c, "per", "amount"); err != nil {
-				return err
-			}
-			_, _, err := parseAmount(amount, anyCurrency)
-			if err != nil {
-				err = term.Usage(err)
-			}
-			if per == api.LimitPerPayout && (each != "" || c.Flags().Changed("count")) {
-				err = errors.Join(err, term.Usagef("--count and --each are for limits by day: give --per day"))
-			}
-			if err = errors.Join(oneOf("mode", mode, guardModes), oneOf("per", per, pers), oneOf("each", each, eachs), err); err != nil {
-				return err
-			}
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			p := client.PayoutLimitParams{WorkspaceID: &w.ID, Mode: notEmpty(mode), Per: per, Each: notEmpty(each), Rail: notEmpty(rail)}
-			if c.Flags().Changed("count") {
-				p.Count = &count
-			}
-			var a api.Account
-			if from != "" {
-				if a, err = r.findAccount(c.Context(), s, from); err != nil {
-					return err
-				}
-				p.AccountID = &a.ID
-			}
-			if p.AmountCents, err = s.guardAmount(c.Context(), amount, w.ID, a); err != nil {
-				return err
-			}
-			if to != "" {
-				e, err := r.findEntry(c.Context(), s, to)
-				if err != nil {
-					return err
-				}
-				p.EntryID = &e.ID
-			}
-			if maker != "" {
-				m, err := s.findMember(c.Context(), w.ID, maker)
-				if err != nil {
-					return err
-				}
-				p.MakerID = &m.ID
-			}
-			made, err := s.PayoutLimits.Set(c.Context(), p)
-			if err != nil {
-				return fmt.Errorf("add the limit: %w", err)
-			}
-			text := "From now on at most " + guardAmountText(f, made.AmountCents, made.Currency) + " " + limitText(*made)
-			if made.ApprovalID != "" {
-				text = "More than before waits for approval " + made.ApprovalID + "; until then at most " + guardAmountText(f, made.AmountCents, made.Currency) + " " + limitText(*made)
-			}
-			if err := r.say("%s.", text); err != nil {
-				return err
-			}
-			return f.Write(r.terminal, made, func(w io.Writer) error {
-				_, err := fmt.Fprintln(w, made.ID)
-				return err
-			})
-		},
-	}
-	flags := c.Flags()
-	flags.StringVar(&per, "per", "", "what it is for: payout or day (required)")
-	flags.StringVar(&amount, "amount", "", "how much at most (required)")
-	flags.Int64Var(&count, "count", 0, "how many payouts at most; with --per day")
-	flags.StringVar(&each, "each", "", "the limit holds for each account, maker or payee by itself; with --per day")
-	flags.StringVar(&from, "from", "", "for payouts from this account")
-	flags.StringVar(&mode, "mode", "", "for payouts of this mode: sandbox, live or both (default both)")
-	flags.StringVar(&maker, "maker", "", "for payouts that this member makes")
-	flags.StringVar(&to, "to", "", "for payouts to this entry of the directory")
-	flags.StringVar(&rail, "rail", "", "for payouts over this rail")
-	completeWords(c, "mode", guardModes)
-	completeWords(c, "per", pers)
-	completeWords(c, "each", eachs)
-	completeFlag(c, "from", r.completeAccounts())
-	completeFlag(c, "maker", r.completeMembers())
-	completeFlag(c, "to", r.completeEntry(true))
-	completeFlag(c, "rail", r.completeRails())
-	completeFlag(c, "amount", cobra.NoFileCompletions)
-	completeFlag(c, "count", cobra.NoFileCompletions)
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		p, err := in.params(c)
+		if err != nil {
+			return err
+		}
+		made, err := c.PayoutLimits.Set(c, p)
+		if err != nil {
+			return fmt.Errorf("add the limit: %w", err)
+		}
+		limit := limitAmountText(*made)
+		if made.ApprovalID != "" {
+			c.say("More than before waits for approval %s; until then at most %s.", made.ApprovalID, limit)
+		} else {
+			c.say("From now on at most %s.", limit)
+		}
+		return c.writeLine(made, made.ID)
+	})
 }
 
 func newLimitRemove(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ Limit api.PayoutLimit }
+	return newCommand(r, inWorkspace, &in, &cobra.Command{
 		Use: "remove LIMIT", Aliases: []string{"rm"}, Short: "Remove a limit",
 		Long: `Remove a limit by its id. That waits for another person, where there is one
 who could approve it.`,
 		Example: `  bursar limits remove lim_01jd3a1b2c3d4e5f6g7h8j9k0m`,
-		Args:    cobra.ExactArgs(1),
-		ValidArgsFunction: byPosition(r.completeHere(func(ctx context.Context, s *session, workspaceID string) (words []string, err error) {
-			for l, err := range s.PayoutLimits.All(ctx, workspaceID) {
-				if err != nil {
-					return nil, err
-				}
-				words = append(words, described(l.ID, limitText(l)))
-			}
-			return words, nil
-		})),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.connectWorkspace(c.Context())
-			if err != nil {
-				return err
-			}
-			all, err := collect(s.PayoutLimits.All(c.Context(), w.ID))
-			if err != nil {
-				return fmt.Errorf("list the limits: %w", err)
-			}
-			list := make([]candidate[string], len(all))
-			for i, l := range all {
-				list[i] = candidate[string]{value: l.ID, id: l.ID, text: l.ID + "  " + limitText(l)}
-			}
-			id, err := pick(c.Context(), s.terminal, "limit", args[0], list)
-			if err != nil {
-				return err
-			}
-			gone, err := s.PayoutLimits.Delete(c.Context(), id)
-			if err != nil {
-				return fmt.Errorf("remove the limit: %w", err)
-			}
-			if err := r.sayRemoved("limit of "+guardAmountText(f, gone.AmountCents, gone.Currency)+" "+limitText(*gone), gone.ApprovalID); err != nil {
-				return err
-			}
-			return f.Write(r.terminal, gone, nothing)
-		},
-	}
-	f.Bind(c, false)
-	return r.inWorkspace(c)
+	}, func(c *call) error {
+		gone, err := c.PayoutLimits.Delete(c, in.Limit.ID)
+		if err != nil {
+			return fmt.Errorf("remove the limit: %w", err)
+		}
+		c.sayRemoved("limit of "+limitAmountText(*gone), gone.ApprovalID)
+		return c.done(gone)
+	})
 }

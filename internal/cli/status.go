@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -75,31 +72,19 @@ func (r *remote) endSession(c *cobra.Command, url string, held profile.Credentia
 }
 
 func newWhoami(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	return newCommand(r, anywhere, nil, &cobra.Command{
 		Use:   "whoami",
 		Short: "Show who is signed in",
 		Long:  `Show who is signed in, and what the API key or machine client is limited to.`,
 		Example: `  bursar whoami
   bursar whoami --jq .id`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			me, err := s.Auth.Me(c.Context())
-			if err != nil {
-				return fmt.Errorf("ask who is signed in: %w", err)
-			}
-			return f.Write(r.terminal, me, func(w io.Writer) error {
-				pairs := []string{"Name", me.Name, "Email", me.Email, "Id", me.ID}
-				return term.WritePairs(r.terminal, w, append(pairs, limitPairs(me.Scope)...)...)
-			})
-		},
-	}
-	f.Bind(c, false)
-	return c
+	}, func(c *call) error {
+		me, err := c.Auth.Me(c)
+		if err != nil {
+			return fmt.Errorf("ask who is signed in: %w", err)
+		}
+		return c.writePairs(me, append([]string{"Name", me.Name, "Email", me.Email, "Id", me.ID}, limitPairs(me.Scope)...)...)
+	})
 }
 
 // limitPairs returns the limits of a credential, or nil if there are none.
@@ -133,44 +118,33 @@ type statusReport struct {
 }
 
 func newStatus(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	return newCommand(r, anywhere, nil, &cobra.Command{
 		Use:   "status",
 		Short: "Show the server, the user, the workspace and the session",
 		Example: `  bursar status
   bursar status --json`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			me, err := s.Auth.Me(c.Context())
-			if err != nil {
-				return fmt.Errorf("ask %s who is signed in: %w", s.url, err)
-			}
-			id, workspace := s.describeWorkspace(c.Context())
-			report := statusReport{Context: s.name, Server: s.url, User: me.Name, Email: me.Email, Workspace: id, ExpiresAt: s.expiresAt}
-			return f.Write(r.terminal, report, func(w io.Writer) error {
-				return term.WritePairs(r.terminal, w, "Server", s.url, "User", called(me.User)+" <"+me.Email+">", "Workspace", workspace, "Session", s.lasts())
-			})
-		},
-	}
-	f.Bind(c, false)
-	return c
+	}, func(c *call) error {
+		me, err := c.Auth.Me(c)
+		if err != nil {
+			return fmt.Errorf("ask %s who is signed in: %w", c.url, err)
+		}
+		id, workspace := c.describeWorkspace()
+		report := statusReport{Context: c.name, Server: c.url, User: me.Name, Email: me.Email, Workspace: id, ExpiresAt: c.expiresAt}
+		return c.writePairs(report, "Server", c.url, "User", called(me.User)+" <"+me.Email+">", "Workspace", workspace, "Session", c.lasts())
+	})
 }
 
 // describeWorkspace returns the id of the workspace that commands use, and a text for the user. If none is chosen, commands use the only
 // workspace.
-func (s *session) describeWorkspace(ctx context.Context) (id, text string) {
-	all, err := s.workspaces(ctx)
+func (c *call) describeWorkspace() (id, text string) {
+	all, err := workspaces().all(c)
 	switch {
 	case err != nil:
 		return "", "unknown: " + explain(err)
-	case s.workspace != "":
-		found, err := pick(ctx, s.terminal, "workspace", s.workspace, workspaceCandidates(all))
+	case c.session.workspace != "":
+		found, err := workspaces().pick(c, c.session.workspace, all)
 		if err != nil {
-			return "", s.workspace + " (not found)"
+			return "", c.session.workspace + " (not found)"
 		}
 		return found.ID, found.Name + " (" + found.Slug + ")"
 	case len(all) == 1:
@@ -194,18 +168,14 @@ func (s *session) lasts() string {
 }
 
 func newContext(r *remote) *cobra.Command {
-	c := &cobra.Command{
+	return commandGroup(&cobra.Command{
 		Use:   "context",
 		Short: "Work with several servers",
 		Long: `Each server that you sign in to is a context, with its own credential and
 default workspace. Commands use the current context, or the one of --context.`,
 		Example: `  bursar context list
   bursar context use pay.example.com`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(newContextList(r), newContextUse(r), newContextRemove(r))
-	return c
+	}, newContextList(r), newContextUse(r), newContextRemove(r))
 }
 
 type contextRow struct {

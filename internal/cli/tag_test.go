@@ -8,7 +8,7 @@ import (
 )
 
 func TestTagsAreAddedAndTakenAway(t *testing.T) {
-	s := &session{}
+	on := callOn(t, Terminal{})
 	e := &api.Entry{Label: "Ada", Tags: []string{"Speaker", "vip"}}
 	for _, c := range []struct{ add, drop, want []string }{
 		{nil, nil, nil},
@@ -19,12 +19,12 @@ func TestTagsAreAddedAndTakenAway(t *testing.T) {
 		{[]string{"keynote"}, []string{"speaker"}, []string{"vip", "keynote"}},
 		{[]string{"speaker"}, []string{"Speaker"}, []string{"vip", "speaker"}},
 	} {
-		got, err := s.changedTags(t.Context(), e, c.add, c.drop)
+		got, err := changedTags(on, e, c.add, c.drop)
 		if err != nil || !slices.Equal(got, c.want) || (got == nil) != (c.want == nil) {
 			t.Errorf("with %v and without %v: %v, %v, want %v", c.add, c.drop, got, err, c.want)
 		}
 	}
-	if got, err := s.changedTags(t.Context(), e, nil, []string{"gone"}); err == nil {
+	if got, err := changedTags(on, e, nil, []string{"gone"}); err == nil {
 		t.Errorf("a tag that is not there was taken away: %v", got)
 	}
 	if !slices.Equal(e.Tags, []string{"Speaker", "vip"}) {

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 
 	"github.com/spf13/cobra"
@@ -29,10 +27,31 @@ BURSAR_WORKSPACE, else of 'bursar workspaces use'.`,
 	}, newWorkspacesList(r), newWorkspacesGet(r), newWorkspacesCreate(r), newWorkspacesUpdate(r), newWorkspacesUse(r), newWorkspacesLeave(r))
 }
 
+// workspaces finds workspaces by id, slug or name. Without a name it finds the current one.
+func workspaces() *resource[api.Workspace] {
+	return &resource[api.Workspace]{
+		noun: "workspace", anywhere: true,
+		list: func(c *call, _ string, p client.ListParams) iter.Seq2[api.Workspace, error] {
+			return c.Workspaces.All(c, p)
+		},
+		item: func(w api.Workspace) item {
+			return item{w.ID, []string{w.Slug, w.Name}, w.Name + "  " + w.Slug + "  " + w.ID, described(w.Slug, w.Name)}
+		},
+		only: func(c *call, _ string) (api.Workspace, error) { return c.here() },
+	}
+}
+
+// chooseWorkspace lets the person choose one of their workspaces.
+func chooseWorkspace(c *call, question string, all []api.Workspace) (api.Workspace, error) {
+	if !c.terminal.Interactive() {
+		return api.Workspace{}, term.Usagef("you are in several workspaces: choose one with --workspace or BURSAR_WORKSPACE")
+	}
+	return workspaces().choose(c, question, all)
+}
+
 func newWorkspacesList(r *remote) *cobra.Command {
-	var s *session
 	owners := map[string]string{} // names of organizations by id
-	return listCommand(r.terminal, &cobra.Command{
+	return newList(r, anywhere, nil, &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List your workspaces",
 		Long: `List the workspaces that you are a member of. A star marks the default
 workspace of commands.`,
@@ -40,24 +59,20 @@ workspace of commands.`,
   bursar workspaces list --jq '.[].slug'`,
 	}, list[api.Workspace]{
 		noun: "workspaces",
-		rows: func(ctx context.Context, limit int) (_ iter.Seq2[api.Workspace, error], err error) {
-			if s, err = r.connect(); err != nil {
-				return nil, err
-			}
+		rows: func(c *call, limit int) (iter.Seq2[api.Workspace, error], error) {
 			// Without the names, the table shows the ids of the organizations.
-			if organizations, err := s.organizations(ctx); err == nil {
-				for _, o := range organizations {
+			if all, err := organizations().all(c); err == nil {
+				for _, o := range all {
 					owners[o.ID] = o.Name
 				}
 			}
-			return s.Workspaces.All(ctx, client.ListParams{Limit: limit}), nil
+			return c.Workspaces.All(c, client.ListParams{Limit: limit}), nil
 		},
-		table: func(term.Format) *term.Table {
-			return &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"}, Empty: "You are not in a workspace yet. See 'bursar invitations list', or create one with 'bursar workspaces create NAME'."}
-		},
-		cells: func(_ term.Format, w api.Workspace) []string {
+		table: &term.Table{Columns: []string{"name", "slug", "organization", "id", "default"},
+			Empty: "You are not in a workspace yet. See 'bursar invitations list', or create one with 'bursar workspaces create NAME'."},
+		cells: func(c *call, w api.Workspace) []string {
 			mark := ""
-			if s.workspace == w.ID || s.workspace == w.Slug {
+			if c.session.workspace == w.ID || c.session.workspace == w.Slug {
 				mark = "*"
 			}
 			return []string{w.Name, w.Slug, cmp.Or(owners[w.OrganizationID], w.OrganizationID), w.ID, mark}
@@ -66,84 +81,77 @@ workspace of commands.`,
 }
 
 func newWorkspacesGet(r *remote) *cobra.Command {
-	var f term.Format
-	c := &cobra.Command{
+	var in struct{ Workspace api.Workspace }
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "get [WORKSPACE]", Short: "Show a workspace",
 		Long: `Show a workspace, by id, slug or name. Without one, show the current
 workspace.`,
 		Example: `  bursar workspaces get
   bursar workspaces get treasury --jq .id`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.connectNamedWorkspace(c, args)
-			if err != nil {
-				return err
-			}
-			got, err := s.Workspaces.Get(c.Context(), w.ID)
-			if err != nil {
-				return fmt.Errorf("get the workspace: %w", err)
-			}
-			return r.writeWorkspace(f, got)
-		},
-	}
-	f.Bind(c, false)
-	return c
-}
-
-// connectNamedWorkspace connects to the server and finds the workspace of the
-// argument, or else the current one.
-func (r *remote) connectNamedWorkspace(c *cobra.Command, args []string) (*session, api.Workspace, error) {
-	if len(args) == 1 {
-		r.workspace = args[0]
-	}
-	return r.connectWorkspace(c.Context())
-}
-
-func (r *remote) writeWorkspace(f term.Format, w *api.Workspace) error {
-	return f.Write(r.terminal, w, func(out io.Writer) error {
-		return term.WritePairs(r.terminal, out, "Name", w.Name, "Slug", w.Slug, "Id", w.ID, "Organization", w.OrganizationID)
+	}, func(c *call) error {
+		got, err := c.Workspaces.Get(c, in.Workspace.ID)
+		if err != nil {
+			return fmt.Errorf("get the workspace: %w", err)
+		}
+		return writeWorkspace(c, got)
 	})
 }
 
+func writeWorkspace(c *call, w *api.Workspace) error {
+	return c.writePairs(w, "Name", w.Name, "Slug", w.Slug, "Id", w.ID, "Organization", w.OrganizationID)
+}
+
 func newWorkspacesCreate(r *remote) *cobra.Command {
-	var f term.Format
-	var slug, organization string
-	c := &cobra.Command{
+	var in struct {
+		Name         string
+		Organization api.Organization `flag:"organization" usage:"id, slug or name of the organization"`
+		Slug         string           `flag:"slug" usage:"short name for URLs and commands: a-z, 0-9 and dashes"`
+	}
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "create NAME", Short: "Create a workspace",
 		Long: `Create a workspace in an organization that you own. You become its first
 admin. Without --slug, the slug is derived from the name. Without
 --organization, your only organization is used.`,
 		Example: `  bursar workspaces create Treasury
   bursar workspaces create "Payroll Europe" --organization acme --slug payroll-eu`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			owner, err := s.findOrganization(c.Context(), organization, "--organization")
-			if err != nil {
-				return err
-			}
-			made, err := s.Workspaces.Create(c.Context(), client.WorkspaceCreateParams{Name: args[0], OrganizationID: owner.ID, Slug: notEmpty(slug)})
-			if err != nil {
-				return fmt.Errorf("create the workspace: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "Created workspace %s in %s. Switch to it with 'bursar workspaces use %s'.\n", term.Printable(made.Name), term.Printable(owner.Name), made.Slug)
-			return r.writeWorkspace(f, made)
-		},
+	}, func(c *call) error {
+		owner := in.Organization
+		made, err := c.Workspaces.Create(c, client.WorkspaceCreateParams{Name: in.Name, OrganizationID: owner.ID, Slug: notEmpty(in.Slug)})
+		if err != nil {
+			return fmt.Errorf("create the workspace: %w", err)
+		}
+		c.say("Created workspace %s in %s. Switch to it with 'bursar workspaces use %s'.", made.Name, owner.Name, made.Slug)
+		return writeWorkspace(c, made)
+	})
+}
+
+// workspaceChange are the inputs of 'workspaces update'.
+type workspaceChange struct {
+	Workspace   api.Workspace
+	Name        *string     `flag:"name" usage:"new name"`
+	Slug        *string     `flag:"slug" usage:"new slug: a-z, 0-9 and dashes"`
+	OnDuplicate onDuplicate `flag:"on-duplicate" usage:"what becomes of doubles: allow, warn or refuse"`
+}
+
+// onDuplicate is what to do with an entry that may be a duplicate.
+type onDuplicate string
+
+func (*onDuplicate) words() []string { return api.OnDuplicates() }
+
+func (w *workspaceChange) params() client.WorkspaceUpdateParams {
+	return client.WorkspaceUpdateParams{Name: w.Name, Slug: w.Slug, OnDuplicate: notEmpty(string(w.OnDuplicate))}
+}
+
+func (w *workspaceChange) check() error {
+	if w.params() == (client.WorkspaceUpdateParams{}) {
+		return term.Usagef("pass --name, --slug or --on-duplicate")
 	}
-	c.Flags().StringVar(&organization, "organization", "", "id, slug or name of the organization")
-	c.Flags().StringVar(&slug, "slug", "", "short name for URLs and commands: a-z, 0-9 and dashes")
-	_ = c.RegisterFlagCompletionFunc("organization", r.completeOrganizations())
-	f.Bind(c, false)
-	return c
+	return nil
 }
 
 func newWorkspacesUpdate(r *remote) *cobra.Command {
-	var f term.Format
-	var name, slug, onDuplicate string
-	c := &cobra.Command{
+	var in workspaceChange
+	return newCommand(r, anywhere, &in, &cobra.Command{
 		Use: "update [WORKSPACE]", Short: "Change the name, slug or settings of a workspace",
 		Long: `Change the name, the slug or the settings of a workspace. A new name does not
 change the slug. --on-duplicate says what becomes of new entries that may be
@@ -152,41 +160,14 @@ or refuse.`,
 		Example: `  bursar workspaces update --name "Group Treasury"
   bursar workspaces update treasury --slug group-treasury
   bursar workspaces update --on-duplicate warn`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
-		RunE: func(c *cobra.Command, args []string) error {
-			change := client.WorkspaceUpdateParams{Name: given(c, "name", name), Slug: given(c, "slug", slug), OnDuplicate: notEmpty(onDuplicate)}
-			if change == (client.WorkspaceUpdateParams{}) {
-				return term.Usagef("pass --name, --slug or --on-duplicate")
-			}
-			if err := oneOf("on-duplicate", onDuplicate, api.OnDuplicates()); err != nil {
-				return err
-			}
-			s, w, err := r.connectNamedWorkspace(c, args)
-			if err != nil {
-				return err
-			}
-			changed, err := s.Workspaces.Update(c.Context(), w.ID, change)
-			if err != nil {
-				return fmt.Errorf("update the workspace: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "Updated workspace %s (%s).\n", term.Printable(changed.Name), changed.ID)
-			return r.writeWorkspace(f, changed)
-		},
-	}
-	c.Flags().StringVar(&name, "name", "", "new name")
-	c.Flags().StringVar(&slug, "slug", "", "new slug: a-z, 0-9 and dashes")
-	c.Flags().StringVar(&onDuplicate, "on-duplicate", "", "what becomes of doubles: allow, warn or refuse")
-	completeWords(c, "on-duplicate", api.OnDuplicates())
-	f.Bind(c, false)
-	return c
-}
-
-// given returns the value of a flag, or nil if it was not set.
-func given(c *cobra.Command, flag, value string) *string {
-	if !c.Flags().Changed(flag) {
-		return nil
-	}
-	return &value
+	}, func(c *call) error {
+		changed, err := c.Workspaces.Update(c, in.Workspace.ID, in.params())
+		if err != nil {
+			return fmt.Errorf("update the workspace: %w", err)
+		}
+		c.say("Updated workspace %s (%s).", changed.Name, changed.ID)
+		return writeWorkspace(c, changed)
+	})
 }
 
 // notEmpty returns the value of an optional parameter. It is nil, which omits the parameter, if the text is empty.
@@ -198,92 +179,85 @@ func notEmpty(text string) *string {
 }
 
 func newWorkspacesUse(r *remote) *cobra.Command {
-	return &cobra.Command{
+	var in struct{ Workspace workspaceName }
+	return newTask(r, anywhere, &in, &cobra.Command{
 		Use: "use [WORKSPACE]", Short: "Choose the default workspace",
 		Long: `Choose the default workspace for the current context. Without an argument the
 command asks, if it runs on a terminal. --workspace and BURSAR_WORKSPACE
 override the default.`,
 		Example: `  bursar workspaces use treasury
   bursar workspaces use`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, err := r.connect()
-			if err != nil {
-				return err
-			}
-			if s.name == "" {
-				return errors.New("BURSAR_URL names the server, so there is no context that could remember a workspace: set BURSAR_WORKSPACE")
-			}
-			w, err := s.chooseWorkspace(c, args)
-			if err != nil {
-				return err
-			}
-			f, err := r.files()
-			if err != nil {
-				return err
-			}
-			f.profile.Contexts[s.name].Workspace = w.ID
-			if err := f.profile.Save(); err != nil {
-				return err
-			}
-			fmt.Fprintf(r.terminal.Err, "Commands for %s now use workspace %s (%s).\n", s.name, term.Printable(w.Name), w.Slug)
-			if other := r.terminal.Getenv("BURSAR_WORKSPACE"); other != "" {
-				fmt.Fprintf(r.terminal.Err, "BURSAR_WORKSPACE is set and overrides this: %s.\n", term.Printable(other))
-			}
-			return nil
-		},
-	}
+	}, func(c *call) error {
+		if c.name == "" {
+			return errors.New("BURSAR_URL names the server, so there is no context that could remember a workspace: set BURSAR_WORKSPACE")
+		}
+		w, err := workspaceToUse(c, string(in.Workspace))
+		if err != nil {
+			return err
+		}
+		f, err := r.files()
+		if err != nil {
+			return err
+		}
+		f.profile.Contexts[c.name].Workspace = w.ID
+		if err := f.profile.Save(); err != nil {
+			return err
+		}
+		c.say("Commands for %s now use workspace %s (%s).", c.name, w.Name, w.Slug)
+		if other := r.terminal.Getenv("BURSAR_WORKSPACE"); other != "" {
+			c.say("BURSAR_WORKSPACE is set and overrides this: %s.", other)
+		}
+		return nil
+	})
 }
 
-func newWorkspacesLeave(r *remote) *cobra.Command {
-	var f term.Format
-	var yes bool
-	c := &cobra.Command{
-		Use: "leave [WORKSPACE]", Short: "Leave a workspace",
-		Long: `Leave a workspace, by id, slug or name; without one, the current workspace.
-You lose your roles there immediately, and need no permission to do so. The
-last admin cannot leave.`,
-		Example: `  bursar workspaces leave treasury
-  bursar workspaces leave treasury --yes`,
-		Args: cobra.MaximumNArgs(1), ValidArgsFunction: byPosition(r.completeWorkspaces()),
-		RunE: func(c *cobra.Command, args []string) error {
-			s, w, err := r.connectNamedWorkspace(c, args)
-			if err != nil {
-				return err
-			}
-			me, err := s.Auth.Me(c.Context())
-			if err != nil {
-				return fmt.Errorf("find out who you are: %w", err)
-			}
-			if err := r.terminal.Confirm(c.Context(), fmt.Sprintf("Leave %s?", term.Printable(w.Name)), yes); err != nil {
-				return err
-			}
-			left, err := s.Members.Remove(c.Context(), w.ID, me.ID)
-			if err != nil {
-				return fmt.Errorf("leave the workspace: %w", err)
-			}
-			fmt.Fprintf(r.terminal.Err, "You left %s.\n", term.Printable(w.Name))
-			return f.Write(r.terminal, left, nothing)
-		},
-	}
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	f.Bind(c, false)
-	return c
-}
+// workspaceName names a workspace to choose, or none to be asked.
+type workspaceName string
 
-func (s *session) chooseWorkspace(c *cobra.Command, args []string) (api.Workspace, error) {
-	if len(args) == 1 {
-		return s.findWorkspace(c.Context(), args[0])
+func (*workspaceName) completion(r *remote) cobra.CompletionFunc { return workspaces().completion(r) }
+
+func workspaceToUse(c *call, name string) (api.Workspace, error) {
+	if name != "" {
+		return workspaces().find(c, name)
 	}
-	if !s.terminal.Interactive() {
+	if !c.terminal.Interactive() {
 		return api.Workspace{}, term.Usagef("missing WORKSPACE: this is not a terminal, so nobody can choose one")
 	}
-	all, err := s.workspaces(c.Context())
+	all, err := workspaces().all(c)
 	if err != nil {
 		return api.Workspace{}, err
 	}
 	if len(all) == 0 {
 		return api.Workspace{}, errNoWorkspace
 	}
-	return s.pickWorkspace(c.Context(), "Which workspace?", all)
+	return chooseWorkspace(c, "Which workspace?", all)
+}
+
+func newWorkspacesLeave(r *remote) *cobra.Command {
+	var in struct {
+		Workspace api.Workspace
+		confirmation
+	}
+	return newCommand(r, anywhere, &in, &cobra.Command{
+		Use: "leave [WORKSPACE]", Short: "Leave a workspace",
+		Long: `Leave a workspace, by id, slug or name; without one, the current workspace.
+You lose your roles there immediately, and need no permission to do so. The
+last admin cannot leave.`,
+		Example: `  bursar workspaces leave treasury
+  bursar workspaces leave treasury --yes`,
+	}, func(c *call) error {
+		me, err := c.Auth.Me(c)
+		if err != nil {
+			return fmt.Errorf("find out who you are: %w", err)
+		}
+		if err := c.confirm(in.confirmation, "Leave %s?", in.Workspace.Name); err != nil {
+			return err
+		}
+		left, err := c.Members.Remove(c, in.Workspace.ID, me.ID)
+		if err != nil {
+			return fmt.Errorf("leave the workspace: %w", err)
+		}
+		c.say("You left %s.", in.Workspace.Name)
+		return c.done(left)
+	})
 }

@@ -15,6 +15,11 @@ var someWorkspaces = []api.Workspace{
 	{ID: "ws_5", Name: "PAYROLL", Slug: "loud"},
 }
 
+// callOn returns a run at a terminal, without a server.
+func callOn(t *testing.T, terminal Terminal) *call {
+	return &call{Context: t.Context(), session: &session{terminal: terminal}}
+}
+
 func TestThingsAreMeantByIDSlugOrName(t *testing.T) {
 	terminal, _, _ := pipes()
 	for ref, want := range map[string]string{
@@ -28,7 +33,7 @@ func TestThingsAreMeantByIDSlugOrName(t *testing.T) {
 		"ws_1":      "ws_1", // an id beats a name
 		"trap":      "ws_4",
 	} {
-		if got, err := pick(t.Context(), terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err != nil || got.ID != want {
+		if got, err := workspaces().pick(callOn(t, terminal), ref, someWorkspaces); err != nil || got.ID != want {
 			t.Errorf("%s means %s, %v", ref, got.ID, err)
 		}
 	}
@@ -37,7 +42,7 @@ func TestThingsAreMeantByIDSlugOrName(t *testing.T) {
 func TestNothingIsMeantByWhatIsNotThere(t *testing.T) {
 	terminal, _, _ := pipes()
 	for _, ref := range []string{"nowhere", "", "treasur", "ws_"} {
-		if got, err := pick(t.Context(), terminal, "workspace", ref, workspaceCandidates(someWorkspaces)); err == nil {
+		if got, err := workspaces().pick(callOn(t, terminal), ref, someWorkspaces); err == nil {
 			t.Errorf("%q means %s", ref, got.ID)
 		}
 	}
@@ -46,7 +51,7 @@ func TestNothingIsMeantByWhatIsNotThere(t *testing.T) {
 func TestAmbiguousNameIsToldWithItsCandidates(t *testing.T) {
 	terminal, _, _ := pipes()
 	for _, ref := range []string{"Payroll", "PayRoll"} {
-		_, err := pick(t.Context(), terminal, "workspace", ref, workspaceCandidates(someWorkspaces))
+		_, err := workspaces().pick(callOn(t, terminal), ref, someWorkspaces)
 		if err == nil || !strings.Contains(err.Error(), "ws_2") || !strings.Contains(err.Error(), "ws_3") {
 			t.Errorf("%s: %v", ref, err)
 		}
@@ -62,7 +67,7 @@ func TestAmbiguousNameIsAskedAbout(t *testing.T) {
 	var got api.Workspace
 	var err error
 	shown := s.Shows(func() {
-		got, err = pick(t.Context(), s.Terminal, "workspace", "Payroll", workspaceCandidates(someWorkspaces))
+		got, err = workspaces().pick(callOn(t, s.Terminal), "Payroll", someWorkspaces)
 	})
 	if err != nil || got.ID != "ws_3" {
 		t.Errorf("chose %s, %v", got.ID, err)
@@ -75,7 +80,7 @@ func TestAmbiguousNameIsAskedAbout(t *testing.T) {
 func TestCandidatesAreShownHarmlessly(t *testing.T) {
 	terminal, _, _ := pipes()
 	twins := []api.Workspace{{ID: "ws_1", Name: "\x1b[2Ja", Slug: "x"}, {ID: "ws_2", Name: "\x1b[2Ja", Slug: "y"}}
-	_, err := pick(t.Context(), terminal, "workspace", "\x1b[2Ja", workspaceCandidates(twins))
+	_, err := workspaces().pick(callOn(t, terminal), "\x1b[2Ja", twins)
 	if err == nil || strings.Contains(explain(err), "\x1b") {
 		t.Errorf("the error is %q", explain(err))
 	}

@@ -2,8 +2,37 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"os"
 )
+
+// maxInput is the maximum size of a file with fields. The API accepts no larger body.
+const maxInput = 1 << 20
+
+// readInput reads a file, or standard input if the name is "-".
+func readInput(name string, stdin io.Reader) ([]byte, error) {
+	if name == "-" {
+		return readSome("standard input", stdin)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return readSome(name, file)
+}
+
+func readSome(name string, from io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxInput+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if len(text) > maxInput {
+		return nil, fmt.Errorf("%s is larger than 1 MiB", name)
+	}
+	return text, nil
+}
 
 // ctxReader reads from a source that may block for long, and returns when the context is done.
 type ctxReader struct {
