@@ -23,7 +23,7 @@ func layers() [][]string {
 		{"api"},
 		{"api/openapi"},
 		{"client"},
-		{"internal/cache", "internal/graceful", "internal/accountnumber", "internal/spreadsheet", "internal/auditlog/tree", "internal/keyfile", "internal/institution", "internal/identity/credential"},
+		{"internal/cache", "internal/work", "internal/accountnumber", "internal/spreadsheet", "internal/auditlog/tree", "internal/keyfile", "internal/institution", "internal/identity/credential"},
 		{"internal/fault", "internal/directory/entryfile", "internal/directory/entryword", "internal/payout/payfile", "internal/audit", "internal/limit", "internal/reference"},
 		{"internal/db/engine"},
 		{"internal/db/sqlite", "internal/db/postgres"},

@@ -11,6 +11,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/keyfile"
 	"bursar/internal/mail"
+	"bursar/internal/work"
 )
 
 const (
@@ -29,27 +30,19 @@ func (s *Signer) Run(ctx context.Context) {
 	for _, w := range s.witnesses {
 		others.Go(func() { w.run(ctx, s) })
 	}
-	tick := time.NewTicker(publishInterval)
-	defer tick.Stop()
-	for failing := ""; ; {
+	failing := ""
+	work.Every(ctx, publishInterval, func() {
 		err := s.Publish(ctx)
-		if reason := fmt.Sprint(err); err != nil && ctx.Err() == nil && reason != failing {
+		reason := fmt.Sprint(err)
+		if err != nil && ctx.Err() == nil && reason != failing {
 			s.log.Error("the audit log is not signed or its checkpoint is not kept, which will be retried", "error", reason)
 		}
-		failing = ""
-		if err != nil {
-			failing = fmt.Sprint(err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			if err := s.Publish(last); err != nil {
-				s.log.Warn("the last checkpoint of the audit log was not kept", "error", err.Error())
-			}
-			return
-		}
+		failing = reason
+	})
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := s.Publish(last); err != nil {
+		s.log.Warn("the last checkpoint of the audit log was not kept", "error", err.Error())
 	}
 }
 
@@ -74,7 +67,7 @@ func (s *Signer) Publish(ctx context.Context) error {
 		}
 		s.stored = newest.Checkpoint
 		for _, w := range s.witnesses {
-			w.notify()
+			w.grown.Send()
 		}
 	}
 	return s.post(ctx, newest)

@@ -9,6 +9,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/work"
 )
 
 const (
@@ -32,18 +33,11 @@ func NewRetention(d *db.DB, minDays int) *Retention { return &Retention{d, minDa
 
 // Run erases until the context ends.
 func (t *Retention) Run(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(retentionInterval)
-	defer tick.Stop()
-	for {
+	work.Every(ctx, retentionInterval, func() {
 		if err := t.Turn(ctx); err != nil && ctx.Err() == nil {
 			log.Error("the audit log cannot be erased where it is too old, which will be retried", "error", err.Error())
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // Turn erases all expired rows.

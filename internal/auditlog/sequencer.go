@@ -12,6 +12,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/work"
 )
 
 const (
@@ -61,11 +62,10 @@ func NewSequencer(d *db.DB, s *Signer) *Sequencer {
 
 // Run sequences until the context ends.
 func (s *Sequencer) Run(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(sequenceInterval)
-	defer tick.Stop()
 	defer s.EndWaits()
 	var sequencing, building outage
-	for turn := 0; ; turn++ {
+	turn := 0
+	work.Every(ctx, sequenceInterval, func() {
 		err := s.sequence(ctx)
 		if sequencing.begins(ctx, err) {
 			log.Error("the audit log cannot be sequenced, which will be retried", "error", err.Error())
@@ -75,12 +75,8 @@ func (s *Sequencer) Run(ctx context.Context, log *slog.Logger) {
 				log.Error("the tree of the audit log cannot be built, which will be retried", "error", err.Error())
 			}
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+		turn++
+	})
 }
 
 // outage is whether something is failing. It is logged once.

@@ -20,6 +20,7 @@ import (
 
 	"bursar/internal/auditlog/tree"
 	"bursar/internal/db"
+	"bursar/internal/work"
 )
 
 const (
@@ -35,7 +36,7 @@ type witness struct {
 	url      string
 	verifier note.Verifier
 	client   *http.Client
-	grown    chan struct{} // holds one signal
+	grown    work.Signal
 
 	origin string // of the log to which size belongs
 	size   int64  // of the last checkpoint that the witness signed
@@ -55,15 +56,8 @@ func newWitness(text string) (*witness, error) {
 	}
 	return &witness{
 		url: strings.TrimRight(u.String(), "/") + "/add-checkpoint", verifier: verifier,
-		client: &http.Client{Timeout: witnessTimeout}, grown: make(chan struct{}, 1),
+		client: &http.Client{Timeout: witnessTimeout}, grown: make(work.Signal, 1),
 	}, nil
-}
-
-func (w *witness) notify() {
-	select {
-	case w.grown <- struct{}{}:
-	default:
-	}
 }
 
 // run submits checkpoints until the context ends. If the witness does not answer, it

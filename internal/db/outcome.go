@@ -9,6 +9,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db/engine"
+	"bursar/internal/work"
 )
 
 var (
@@ -125,10 +126,7 @@ func write[T any](ctx context.Context, d *DB, by Caller, t *trials[T], fn func(t
 		case found != nil:
 			return found.out, d.committed(found.event)
 		case errors.Is(err, ErrUnknown) && ctx.Err() == nil:
-			select { // the commit of find was not confirmed
-			case <-time.After(outcomePause):
-			case <-ctx.Done():
-			}
+			_ = work.Sleep(ctx, outcomePause) // the commit of find was not confirmed
 			continue
 		case err != nil:
 			return none, unresolved(err)

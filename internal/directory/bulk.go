@@ -290,7 +290,7 @@ func (s *Service) queueBulk(ctx context.Context, by db.Caller, b bulk, held acce
 	if err != nil {
 		return api.Bulk{}, s.abandon(ctx, b.row, err)
 	}
-	s.wakeImports()
+	s.imports.wake.Send()
 	return queued, nil
 }
 

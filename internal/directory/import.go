@@ -85,7 +85,7 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	if err != nil {
 		return api.Import{}, s.abandon(ctx, i, err)
 	}
-	s.wakeImports()
+	s.imports.wake.Send()
 	return queued, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/work"
 )
 
 const (
@@ -66,20 +67,10 @@ func insertDecision(tx *db.Tx, a approval.Approval, hours int64) error {
 
 // RunDecisions carries out decisions about imports and bulks until ctx ends.
 func (s *Service) RunDecisions(ctx context.Context, log *slog.Logger) {
-	for ctx.Err() == nil {
-		worked, err := s.DecisionTurn(ctx)
-		if err != nil && ctx.Err() == nil {
-			log.Error("the decision about an import has stopped and will go on", "error", err.Error())
-		}
-		if worked && err == nil {
-			continue
-		}
-		select {
-		case <-s.imports.decided:
-		case <-time.After(importInterval):
-		case <-ctx.Done():
-		}
-	}
+	work.Loop{
+		Step: s.DecisionTurn, Interval: importInterval, Wake: s.imports.decided,
+		Log: log, Failure: "the decision about an import has stopped and will go on",
+	}.Run(ctx)
 }
 
 // DecisionTurn carries out one decision completely, and reports whether there was one.
@@ -100,11 +91,7 @@ func (s *Service) DecisionTurn(ctx context.Context) (worked bool, err error) {
 	for done := false; !done && err == nil; {
 		begun, polite := time.Now(), s.yielding()
 		if done, err = s.decideLines(ctx, d, polite); polite && !done && err == nil {
-			select { // others have the writer for as long as the transaction took
-			case <-time.After(time.Since(begun)):
-			case <-ctx.Done():
-				return true, ctx.Err()
-			}
+			err = work.Sleep(ctx, time.Since(begun)) // others have the writer for as long as the transaction took
 		}
 	}
 	if errors.Is(err, errNotMine) {
@@ -126,10 +113,7 @@ func (s *Service) decided(ctx context.Context, a approval.Approval) {
 				tx.Exec(`UPDATE directory_import_decision SET lease_until = 0 WHERE approval_id = $1 AND claim = $2`, d.approvalID, d.claim)
 		})
 	}
-	select {
-	case s.imports.decided <- struct{}{}:
-	default:
-	}
+	s.imports.decided.Send()
 }
 
 // claimDecision takes the lease of a decision; its approval's id is empty if another slot or node has it, or it was carried out.

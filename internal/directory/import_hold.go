@@ -151,7 +151,7 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 		return i.wire(tx.Now()), i.event(audit.ImportStarted, "Started"), err
 	})
 	if err == nil {
-		s.wakeImports()
+		s.imports.wake.Send()
 	}
 	return queued, err
 }

@@ -17,6 +17,7 @@ import (
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
+	"bursar/internal/work"
 )
 
 const (
@@ -32,8 +33,8 @@ const (
 
 // imports is the state of a node about the imports that it works on.
 type imports struct {
-	wake    chan struct{}
-	decided chan struct{} // wakes the loop that carries out decisions
+	wake    work.Signal
+	decided work.Signal   // wakes the loop that carries out decisions
 	own     atomic.Uint64 // writes of imports
 
 	mu     sync.Mutex
@@ -42,15 +43,7 @@ type imports struct {
 }
 
 func newImports() *imports {
-	return &imports{wake: make(chan struct{}, importSlots), decided: make(chan struct{}, 1)}
-}
-
-// wakeImports makes this node look for imports immediately.
-func (s *Service) wakeImports() {
-	select {
-	case s.imports.wake <- struct{}{}:
-	default:
-	}
+	return &imports{wake: make(work.Signal, importSlots), decided: make(work.Signal, 1)}
 }
 
 func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
@@ -113,11 +106,9 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 		if b.err != nil {
 			return i, b.err
 		}
-		if polite {
-			select { // others have the writer for as long as the transaction took
-			case <-time.After(time.Since(begun)):
-			case <-ctx.Done():
-				return i, stoppedImport{ctx.Err()}
+		if polite { // others have the writer for as long as the transaction took
+			if err := work.Sleep(ctx, time.Since(begun)); err != nil {
+				return i, stoppedImport{err}
 			}
 		}
 		if over {

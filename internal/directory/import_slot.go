@@ -10,6 +10,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/work"
 )
 
 const (
@@ -28,20 +29,10 @@ func (s *Service) RunImports(ctx context.Context, log *slog.Logger) {
 	var slots sync.WaitGroup
 	for range importSlots {
 		slots.Go(func() {
-			for ctx.Err() == nil {
-				worked, err := s.ImportTurn(ctx)
-				if err != nil && ctx.Err() == nil {
-					log.Error("an import has stopped and will go on", "error", err.Error())
-				}
-				if worked && err == nil {
-					continue
-				}
-				select {
-				case <-s.imports.wake:
-				case <-time.After(importInterval):
-				case <-ctx.Done():
-				}
-			}
+			work.Loop{
+				Step: s.ImportTurn, Interval: importInterval, Wake: s.imports.wake,
+				Log: log, Failure: "an import has stopped and will go on",
+			}.Run(ctx)
 		})
 	}
 	slots.Wait()

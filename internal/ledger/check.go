@@ -12,6 +12,7 @@ import (
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/work"
 )
 
 const (
@@ -65,18 +66,11 @@ func (c *Check) Mismatches() int {
 
 // Run checks until the context ends.
 func (c *Check) Run(ctx context.Context, log *slog.Logger) {
-	tick := time.NewTicker(checkPause)
-	defer tick.Stop()
-	for {
+	work.Every(ctx, checkPause, func() {
 		if _, err := c.Turn(ctx, log); err != nil && ctx.Err() == nil {
 			log.Warn("the ledger could not be checked, which will be retried", "error", err.Error())
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // Turn performs one step, and reports whether another one is due immediately.

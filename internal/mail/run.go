@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"bursar/internal/graceful"
+	"bursar/internal/work"
 )
 
 // crashes is how many attempts may end with the death of the node, besides those that fail.
@@ -24,31 +24,18 @@ func (m *Mailer) Run(ctx context.Context) {
 	}
 	// Otherwise a message that the mail server has half received at shutdown would be
 	// sent twice.
-	working, stop := graceful.Context(ctx, m.grace)
+	working, stop := work.Grace(ctx, m.grace)
 	defer stop()
 	var all sync.WaitGroup
 	for _, lane := range lanes() {
-		all.Go(func() { m.empty(ctx, working, lane) })
+		all.Go(func() {
+			work.Loop{
+				Step:     func(ctx context.Context) (bool, error) { return m.turn(ctx, working, lane) },
+				Interval: m.interval, Log: m.log, Failure: "mail waits for the store and will go on", Once: true,
+			}.Run(ctx)
+		})
 	}
 	all.Wait()
-}
-
-func (m *Mailer) empty(ctx, working context.Context, lane Lane) {
-	var failing bool // logged once until it has ended
-	for ctx.Err() == nil {
-		delivered, err := m.turn(ctx, working, lane)
-		if err != nil && ctx.Err() == nil && !failing {
-			m.log.Error("mail waits for the store and will go on", "error", err.Error())
-		}
-		failing = err != nil
-		if delivered && err == nil {
-			continue
-		}
-		select {
-		case <-time.After(m.interval):
-		case <-ctx.Done():
-		}
-	}
 }
 
 // turn delivers the due messages of a lane, and reports whether there were any.
@@ -61,7 +48,7 @@ func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, 
 	if err != nil || len(b.letters) == 0 {
 		return false, err
 	}
-	end := graceful.Repeat(working, renewal, func(ctx context.Context) {
+	end := work.Renew(working, renewal, func(ctx context.Context) {
 		// If it fails, another node may send the same message. Mailboxes detect the duplicate by
 		// its Message-ID.
 		_ = m.renew(ctx, b)

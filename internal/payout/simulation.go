@@ -14,6 +14,7 @@ import (
 	"bursar/internal/rail"
 	"bursar/internal/rail/simulator"
 	"bursar/internal/web"
+	"bursar/internal/work"
 )
 
 // Sandbox controls the simulator. Only Sandbox reaches it, and Sandbox reaches nothing live: live accounts, payouts and services are not
@@ -163,10 +164,8 @@ func (s *Sandbox) untilSent(ctx context.Context, p Payout) error {
 		if err != nil || found[id] == nil || found[id].state != sending || time.Now().After(end) {
 			return err
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := work.Sleep(ctx, 10*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/directory"
 	"bursar/internal/mail"
 	"bursar/internal/payout"
+	"bursar/internal/work"
 )
 
 // housekeepingInterval is how often expired rows are removed.
@@ -33,18 +34,11 @@ func (s *Server) RunBackground(ctx context.Context) {
 	others.Go(func() { s.dispatcher.Run(ctx) })
 	others.Go(func() { s.books.Run(ctx, s.log.Logger) })
 	defer others.Wait()
-	tick := time.NewTicker(housekeepingInterval)
-	defer tick.Stop()
-	for {
+	work.Every(ctx, housekeepingInterval, func() {
 		if err := s.Tidy(ctx); err != nil && ctx.Err() == nil {
 			s.log.Warn("housekeeping failed and will be retried", "error", err.Error())
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // Tidy deletes expired rows once.

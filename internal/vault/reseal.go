@@ -11,6 +11,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/work"
 )
 
 // resealSetting is the setting that records a reseal in progress. Its value is the id of
@@ -204,10 +205,8 @@ func (v *Vault) resealColumn(ctx context.Context, c column, key wrappedKey, done
 			return err
 		}
 		progress()
-		select { // half of the time is left for the writes of servers
-		case <-time.After(time.Since(began)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := work.Sleep(ctx, time.Since(began)); err != nil { // half of the time is left for the writes of servers
+			return err
 		}
 	}
 }

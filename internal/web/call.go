@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
+	"bursar/internal/work"
 )
 
 // Call calls a service method for the user of the console. It checks the input as the API
@@ -62,9 +63,7 @@ func (s *Endpoints) waitForKey(ctx context.Context, key *db.IdempotencyKey) (don
 		if done, err = s.DB.Claim(key); err == nil {
 			return done, nil
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
+		if work.Sleep(ctx, 20*time.Millisecond) != nil {
 			return nil, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/superfly/ltx"
 
 	"bursar/internal/db/sqlite"
+	"bursar/internal/work"
 )
 
 const (
@@ -47,9 +48,7 @@ func (s *Shipper) makeBases(ctx context.Context) {
 			continue
 		}
 		s.wantBase()
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if work.Sleep(ctx, pause) != nil {
 			return
 		}
 		pause = min(2*pause, maxBasePause)
@@ -133,10 +132,8 @@ func (s *Shipper) awaitCopied(ctx context.Context, at sqlite.Position) error {
 		if err != nil || done {
 			return err
 		}
-		select { // wait for readers of old pages
-		case <-time.After(cutEvery):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := work.Sleep(ctx, cutEvery); err != nil { // for readers of old pages
+			return err
 		}
 	}
 }
@@ -176,10 +173,8 @@ func (s *Shipper) copyDatabase(ctx context.Context, path string, last ltx.TXID, 
 				}
 				page++
 			}
-			select {
-			case <-time.After(copyRest):
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := work.Sleep(ctx, copyRest); err != nil {
+				return err
 			}
 		}
 		return e.close()

@@ -20,6 +20,7 @@ import (
 	"github.com/superfly/ltx"
 
 	"bursar/internal/db/sqlite"
+	"bursar/internal/work"
 )
 
 const (
@@ -67,8 +68,8 @@ type Shipper struct {
 	jumps   int       // how often numbers were left out, because changes are unknown
 	cutAt   time.Time // when the last successful cut began
 
-	wake     chan struct{} // the uploader
-	needBase chan struct{} // has room for one request
+	wake     work.Signal   // the uploader
+	needBase work.Signal   // has room for one request
 	met      chan struct{} // closed when the target was reached
 	metOnce  sync.Once
 	since    time.Time
@@ -113,7 +114,8 @@ func (s Status) IsGood(now time.Time, lost time.Duration) bool {
 // Start finds out what the queue and the target have of the store. The caller calls Run, then closes the
 // store, then calls Finish.
 func Start(c Config) (*Shipper, error) {
-	s := &Shipper{Config: c, queue: folder(filepath.Join(c.Dir, queueName)), limit: minQueueLimit, wake: make(chan struct{}, 1), needBase: make(chan struct{}, 1), met: make(chan struct{}),
+	s := &Shipper{Config: c, queue: folder(filepath.Join(c.Dir, queueName)), limit: minQueueLimit,
+		wake: make(work.Signal, 1), needBase: make(work.Signal, 1), met: make(chan struct{}),
 		landed: map[string]bool{}, times: map[string]time.Time{}, failures: map[string]failure{}}
 	s.status.Target, s.since = c.Target.String(), time.Now().UTC()
 	err := os.MkdirAll(string(s.queue), 0o700)
@@ -176,10 +178,7 @@ func (s *Shipper) wantBase() {
 	s.mu.Lock()
 	s.status.Broken = true
 	s.mu.Unlock()
-	select {
-	case s.needBase <- struct{}{}:
-	default:
-	}
+	s.needBase.Send()
 }
 
 // cut writes the commits since the last cut into the queue.
@@ -230,23 +229,17 @@ func (s *Shipper) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	all.Go(func() { s.uploadAll(ctx) })
 	all.Go(func() { s.makeBases(ctx) })
-	tick := time.NewTicker(cutEvery)
-	defer tick.Stop()
 	bounded := time.Now()
-	for ctx.Err() == nil {
+	work.Every(ctx, cutEvery, func() {
 		if s.isDue() {
 			s.failed("cut", s.cut())
 		}
-		s.wakeUploader()
+		s.wake.Send()
 		if time.Since(bounded) > boundEvery {
 			s.boundQueue(ctx)
 			bounded = time.Now()
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
-	}
+	})
 	all.Wait()
 }
 
@@ -256,13 +249,6 @@ func (s *Shipper) isDue() bool {
 	s.cutting.Lock()
 	defer s.cutting.Unlock()
 	return time.Since(s.cutAt) > cutEvery/2
-}
-
-func (s *Shipper) wakeUploader() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Finish sends the rest of the queue after the store was closed. It records the state of the closed file first,

@@ -1,6 +1,7 @@
 package continuous
 
 import (
+	"bursar/internal/work"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -29,9 +30,7 @@ func (s *Shipper) uploadAll(ctx context.Context) {
 			continue
 		}
 		s.boundQueue(ctx)
-		select {
-		case <-time.After(retryPause):
-		case <-ctx.Done():
+		if work.Sleep(ctx, retryPause) != nil {
 			return
 		}
 	}

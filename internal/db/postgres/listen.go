@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/work"
 )
 
 const (
@@ -70,10 +71,7 @@ func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost fu
 			}
 			epoch.SetUncertain()
 			lost()
-			select {
-			case <-time.After(heartbeat):
-			case <-ctx.Done():
-			}
+			_ = work.Sleep(ctx, heartbeat)
 		}
 	}()
 	return l
@@ -164,10 +162,8 @@ func takeUse(ctx context.Context, db *pgx.Conn, lock string) error {
 		if time.Since(asked) > 2*time.Second {
 			return fmt.Errorf("%w: stop the servers that run on it, or wait for the end of a move", engine.ErrInUse)
 		}
-		select {
-		case <-time.After(retryPause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := work.Sleep(ctx, retryPause); err != nil {
+			return err
 		}
 	}
 }

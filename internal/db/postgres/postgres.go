@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/puddle/v2"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/work"
 )
 
 const (
@@ -133,10 +134,7 @@ func (e *Engine) acquire(ctx context.Context, deadline time.Time) (*pgxpool.Conn
 			return nil, fmt.Errorf("reach PostgreSQL: %w: %w", engine.ErrAway, cmp.Or(refused, err))
 		}
 		refused = err // more specific than a timeout
-		select {
-		case <-time.After(retryPause):
-		case <-waiting.Done():
-		}
+		_ = work.Sleep(waiting, retryPause)
 	}
 }
 
@@ -173,9 +171,7 @@ func (e *Engine) Write(ctx context.Context, fn func(engine.Conn) error) error {
 		default:
 			return err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if work.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}

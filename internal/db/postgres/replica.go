@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/work"
 )
 
 const (
@@ -184,10 +185,8 @@ func (r *replica) await(c *conn, at position) error {
 		case time.Now().After(deadline):
 			return fmt.Errorf("the replica is %d bytes behind", *lag)
 		}
-		select {
-		case <-time.After(replicaPoll):
-		case <-c.ctx.Done():
-			return c.ctx.Err()
+		if err := work.Sleep(c.ctx, replicaPoll); err != nil {
+			return err
 		}
 	}
 }

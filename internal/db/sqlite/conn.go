@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"bursar/internal/db/engine"
+	"bursar/internal/work"
 )
 
 // busyTimeout is how long a connection waits for a lock of another process.
@@ -72,9 +73,7 @@ func untilFree(ctx context.Context, run func() error) error {
 		if !errors.Is(err, sqlite3.BUSY) {
 			return err
 		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
+		if work.Sleep(ctx, 5*time.Millisecond) != nil {
 			return err
 		}
 	}

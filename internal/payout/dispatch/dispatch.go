@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"bursar/internal/db"
-	"bursar/internal/graceful"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
+	"bursar/internal/work"
 )
 
 const (
@@ -35,8 +35,8 @@ type Dispatcher struct {
 	skew        atomic.Int64
 	skewAt      int64
 	measureSkew func(ctx context.Context) (time.Duration, error)
-	renewEvery  time.Duration   // renewal, except in simulations
-	wakes       []chan struct{} // one for each loop of Run
+	renewEvery  time.Duration // renewal, except in simulations
+	wakes       []work.Signal // one for each loop of Run
 	// records are those that connectors keep outside the store.
 	records []*record
 	*payout.Alarms
@@ -48,7 +48,7 @@ func New(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *payout.Rules, log *
 	s.sending = payout.NewSending(d, v, rails, rules, log, s.now)
 	s.Alarms = &s.sending.Alarms
 	for range s.steps() {
-		s.wakes = append(s.wakes, make(chan struct{}, 1))
+		s.wakes = append(s.wakes, make(work.Signal, 1))
 	}
 	return s
 }
@@ -56,10 +56,7 @@ func New(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *payout.Rules, log *
 // Wake makes this node look for work immediately.
 func (d *Dispatcher) Wake() {
 	for _, wake := range d.wakes {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
+		wake.Send()
 	}
 }
 
@@ -97,20 +94,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	for i, step := range d.steps() {
 		loops.Go(func() {
-			for ctx.Err() == nil {
-				worked, err := step(ctx)
-				if err != nil && ctx.Err() == nil {
-					d.log.Error("payouts wait and will go on", "error", err.Error())
-				}
-				if worked && err == nil {
-					continue
-				}
-				select {
-				case <-d.wakes[i]:
-				case <-time.After(interval):
-				case <-ctx.Done():
-				}
-			}
+			work.Loop{Step: step, Interval: interval, Wake: d.wakes[i], Log: d.log, Failure: "payouts wait and will go on"}.Run(ctx)
 		})
 	}
 	loops.Wait()
@@ -170,7 +154,7 @@ func (d *Dispatcher) send(ctx context.Context, r *rail.Rail) (worked bool, err e
 
 // keep renews the lease of attempts until the returned function is called.
 func (d *Dispatcher) keep(ctx context.Context, endToEndIDs []any) (end func()) {
-	return graceful.Repeat(ctx, d.renewEvery, func(ctx context.Context) {
+	return work.Renew(ctx, d.renewEvery, func(ctx context.Context) {
 		if err := d.sending.Lease(ctx, endToEndIDs, payout.AttemptLease); err != nil && ctx.Err() == nil {
 			d.log.Warn("the lease of payouts that are being sent was not prolonged: another node asks about them", "error", err.Error())
 		}
