@@ -149,11 +149,11 @@ func newPayoutConfirm(r *remote) *cobra.Command {
 		Use: "confirm PAYOUT", Short: "Release a payout that a stricter limit or rule holds",
 		Long: `Release a payout that is held because a limit or a rule became stricter after
 it was approved, or because its request or approval came through a compromised
-API key. The other payouts of its batch are released with it. If another person could
-approve that, the payout waits for them instead. Otherwise its requester
-releases it, within 15 minutes of 'bursar login' by a device code. API keys
-cannot. Once nothing holds it any more, anyone who may create payouts releases
-it.`,
+API key. The other payouts of its batch are released with it. If another
+person could approve that, the payout waits for them instead. Otherwise its
+requester releases it, within 15 minutes of 'bursar login' by a device code.
+API keys cannot. Once nothing holds it any more, anyone who may create payouts
+releases it.`,
 		Example: `  bursar payouts confirm wages-2026-11-ada`,
 	}, func(c *call) error {
 		done, err := c.Payouts.Confirm(c, in.Payout.ID)
