@@ -55,7 +55,7 @@ type opsState struct {
 	operator.State
 	Services []api.ServiceHealth
 	Backup   *continuous.Status // nil if the server makes no backup
-	Good     bool               // the backup is healthy
+	Good     bool               // it is up to date, and its last verification did not fail
 	Embedded bool
 }
 
@@ -81,7 +81,8 @@ func (c *Console) opsPage(v *visit, _ []access.Permission) error {
 	}
 	if c.backup != nil {
 		status := c.backup()
-		data.Backup, data.Good = &status, status.IsGood(time.UnixMilli(c.endpoints.DB.Now()), backupGrace)
+		data.Backup = &status
+		data.Good = status.IsGood(time.UnixMilli(c.endpoints.DB.Now()), backupGrace) && status.Verified.Error == ""
 	}
 	return v.show("ops", "Operations", data)
 }

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"bursar/internal/backup/continuous"
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/mail/smtptest"
@@ -54,6 +56,56 @@ func TestOperatorsHavePagesApartFromWorkspaces(t *testing.T) {
 		page.WaitText("Your workspaces")
 		page.Accessible(path)
 		page.Shoot(strings.ReplaceAll(path[1:], "/", "-"))
+	}
+}
+
+func TestOperatorsSeeWhichWorkspacesAreStopped(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.Admin(t).Operate("ops.read")
+	page := open(t, n, adminEmail, "")
+	page.Goto(n.PublicURL + "/ops")
+	page.WaitText("Payouts are sent in all workspaces.")
+	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/payout-stop", servertest.Body{"mode": "live", "reason": "The bank called"}).OK()
+	page.Goto(n.PublicURL + "/ops")
+	page.WaitText("The bank called")
+	page.Accessible("the state of the server with a stopped workspace")
+	page.Shoot("ops-stopped")
+	if row := page.Text(`table[aria-labelledby="stopped"] tbody`); !strings.Contains(row, n.First.WorkspaceID) || !strings.Contains(row, "live") || strings.Contains(row, "sandbox") {
+		t.Errorf("what is stopped is %q", row)
+	}
+}
+
+func TestOperatorsSeeTheStateOfTheBackup(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.Admin(t).Operate("ops.read")
+	visitor, now := browse(t, n, adminEmail), n.Clock.Now()
+	shows := func(name string, wants ...string) {
+		t.Helper()
+		_, page, _ := strings.Cut(visitor.get("/ops").body, `<section class="panel" aria-labelledby="backup">`)
+		section, _, _ := strings.Cut(page, "</section>")
+		for _, want := range wants {
+			if !strings.Contains(section, want) {
+				t.Errorf("%s: the page shows no %q:\n%s", name, want, section)
+			}
+		}
+	}
+	shows("no backup", ">None<", "Start it with --backup.")
+	var status continuous.Status
+	n.Server.ShowBackup(func() continuous.Status { return status })
+	for name, c := range map[string]struct {
+		status continuous.Status
+		wants  []string
+	}{
+		"good":         {continuous.Status{Base: now, Safe: now}, []string{">Good<", "Everything until", "is in the backup."}},
+		"at the start": {continuous.Status{}, []string{">Not good<", "Nothing is in the backup yet."}},
+		"old":          {continuous.Status{Base: now, Safe: now.Add(-time.Hour), Failure: "upload: no such host"}, []string{">Not good<", "upload: no such host"}},
+		"not verified": {continuous.Status{Base: now, Safe: now, Verified: continuous.Verified{At: now, Error: "damaged"}},
+			[]string{">Not good<", "The last verification failed: damaged"}},
+	} {
+		status = c.status
+		shows(name, c.wants...)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // cut is a moment at which the proxy breaks a connection.
@@ -27,7 +29,8 @@ const cancelRequest = 80877102
 // cutProxy passes PostgreSQL's protocol on, and breaks the connection of the next COMMIT if it was
 // asked to.
 type cutProxy struct {
-	url string // of the database, through the proxy
+	url  string       // of the database, through the proxy
+	late atomic.Int64 // how late answers arrive, in nanoseconds
 
 	network, address string // of the server
 
@@ -107,7 +110,7 @@ func (p *cutProxy) serve(client net.Conn) {
 	p.mu.Lock()
 	p.open = append(p.open, client, server)
 	p.mu.Unlock()
-	answers := &answers{client: client}
+	answers := &answers{client: client, late: &p.late}
 	var both sync.WaitGroup
 	both.Go(func() {
 		_, _ = io.Copy(answers, server)
@@ -124,6 +127,7 @@ func (p *cutProxy) serve(client net.Conn) {
 // answers is the way back to the client.
 type answers struct {
 	client io.Writer
+	late   *atomic.Int64
 
 	mu      sync.Mutex
 	discard bool
@@ -135,6 +139,7 @@ func (a *answers) Write(b []byte) (int, error) {
 	discard, ended := a.discard, a.ended
 	a.mu.Unlock()
 	if !discard {
+		time.Sleep(time.Duration(a.late.Load()))
 		return a.client.Write(b)
 	}
 	// ReadyForQuery is the last message of an answer: 'Z', a length of 5 and the state.

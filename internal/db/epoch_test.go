@@ -3,6 +3,7 @@ package db_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -86,5 +87,24 @@ func TestTheEpochChangesWithAccessOnAnotherNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		wait.Until(t, "the node notices a change on another", func() bool { return d.Epoch() != before })
+	})
+}
+
+// A check of the connection may take nearly as long as the pause between two of them. If the node
+// read the store for each request meanwhile, a busy server would have twice as much to do.
+func TestTheEpochStaysWhileTheServerIsSlow(t *testing.T) {
+	proxy := newCutProxy(t, dbtest.Postgres(t).Config.URL)
+	d, err := db.Open(t.Context(), db.Config{URL: proxy.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	proxy.late.Store(int64(320 * time.Millisecond))
+	since := time.Now()
+	wait.Until(t, "the epoch stays during several checks", func() bool {
+		if first, second := d.Epoch(), d.Epoch(); first != second {
+			since = time.Now()
+		}
+		return time.Since(since) > 2*time.Second
 	})
 }

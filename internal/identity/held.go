@@ -16,7 +16,8 @@ func HeldNow(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission
 	return heldNow(tx, by, workspaceID, need)
 }
 
-// StillHolds is HeldNow for a transaction that gives no access. It does not lock the account, so accounts of the ledger may be locked before.
+// StillHolds is HeldNow for a transaction that gives no access. It does not lock a person's account, so accounts of the ledger may be locked
+// before. It does lock that of a machine client without a session. The store repeats the transaction if that makes a deadlock.
 func StillHolds(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission) error {
 	if err := RequireSession(tx, by); err != nil {
 		return err

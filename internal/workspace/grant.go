@@ -190,12 +190,8 @@ func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string
 		true:  {access.Payouts: payoutRoleKind, access.Receiving: receivingRoleKind},
 		false: {access.Payouts: payoutGrantKind, access.Receiving: receivingGrantKind},
 	}[g.Define != nil][pair]
-	byAddress := g
-	byAddress.MemberID = "" // as requested before the person was invited
-	for _, same := range []grant{g, byAddress} {
-		if waits, err = s.approvals.FindSame(tx.Q, kind, workspaceID, same.subject(), same); err != nil || waits != "" {
-			return waits, audit.None("it waits already"), err
-		}
+	if waits, err = s.findWaiting(tx.Q, kind, workspaceID, g); err != nil || waits != "" {
+		return waits, audit.None("it waits already"), err
 	}
 	waits, err = s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: workspaceID, Workspace: number, SubjectID: g.subject(), Payload: g})
 	event = audit.Event{Action: audit.MemberGrantRequested, WorkspaceID: workspaceID, ResourceID: g.subject(), Description: "Requested " + g.of()}
@@ -204,6 +200,27 @@ func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string
 	}
 	event.Changes.Add("approval_id", nil, waits)
 	return waits, event, err
+}
+
+// findWaiting returns the pending approval of the same grant, or "". It may have been requested before the person was invited, or before they
+// accepted the invitation.
+func (s *Service) findWaiting(q db.Q, kind, workspaceID string, g grant) (id string, err error) {
+	var invitation string
+	if g.MemberID != "" {
+		account, err := g.account(q, workspaceID)
+		if err == nil {
+			invitation, err = access.InvitationOf(q, workspaceID, account)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	for _, g.MemberID = range slices.Compact([]string{g.MemberID, invitation, ""}) {
+		if id, err = s.approvals.FindSame(q, kind, workspaceID, g.subject(), g); err != nil || id != "" {
+			return id, err
+		}
+	}
+	return "", nil
 }
 
 // applyGrant executes an approved grant, if it is unchanged since it was shown and its requester may still grant it.

@@ -113,24 +113,51 @@ func TestAGrantThatWaitsIsStoredOnce(t *testing.T) {
 		if has(t, x, viewer.UserID, "admin") {
 			t.Error("a rejected grant has happened")
 		}
+	})
+}
 
-		guest := n.User(t, servertest.NewEmail())
-		byAddress := waits(maker.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}))
-		invitation := x.Add(guest.Email(), "viewer")
-		for _, again := range []*servertest.Answer{
-			maker.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}),
-			maker.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}),
-			second.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}),
-		} {
-			if got := waits(again); got != byAddress {
-				t.Errorf("the grant that waits as %s waits as %s, too", byAddress, got)
+// A person has other ids before they are invited, while they are, and as a member.
+func TestAGrantToAnInvitedPersonWaitsOnce(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		t.Run("requested before the invitation", func(t *testing.T) {
+			x, maker, second := n.Pair(t)
+			guest := n.User(t, servertest.NewEmail())
+			byAddress := waits(maker.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}))
+			invitation := x.Add(guest.Email(), "viewer")
+			for _, again := range []*servertest.Answer{
+				maker.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}),
+				maker.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}),
+				second.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}),
+			} {
+				if got := waits(again); got != byAddress {
+					t.Errorf("the grant that waits as %s waits as %s, too", byAddress, got)
+				}
 			}
-		}
-		second.Approve(byAddress).OK()
-		guest.Join(invitation)
-		if !has(t, x, guest.UserID, "admin") {
-			t.Error("the approved grant has not happened")
-		}
+			second.Approve(byAddress).OK()
+			guest.Join(invitation)
+			if !has(t, x, guest.UserID, "admin") {
+				t.Error("the approved grant has not happened")
+			}
+		})
+		t.Run("requested before the invitation is accepted", func(t *testing.T) {
+			x, maker, second := n.Pair(t)
+			guest := n.User(t, servertest.NewEmail())
+			invitation := x.Add(guest.Email(), "viewer")
+			invited := waits(maker.Post(x.Path("/roles"), body{"user_id": invitation, "role": "admin"}))
+			guest.Join(invitation)
+			for _, again := range []*servertest.Answer{
+				maker.Post(x.Path("/members"), body{"email": guest.Email(), "role": "admin"}),
+				maker.Post(x.Path("/roles"), body{"user_id": guest.UserID, "role": "admin"}),
+			} {
+				if got := waits(again); got != invited {
+					t.Errorf("the grant that waits as %s waits as %s, too", invited, got)
+				}
+			}
+			second.Approve(invited).OK()
+			if !has(t, x, guest.UserID, "admin") {
+				t.Error("the grant approved after the person joined has not happened")
+			}
+		})
 	})
 }
 

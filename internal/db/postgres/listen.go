@@ -18,12 +18,12 @@ const (
 	accessChannel = "bursar_access"
 	// NotifyAccess notifies other nodes, when it is committed, that access has changed.
 	NotifyAccess = "NOTIFY " + accessChannel
-	// heartbeat is how often the listener checks its connection. With the time that
-	// a check may take, a dead connection is noticed in less than a second.
+	// heartbeat is how often the listener checks its connection, and how long a check may
+	// take. A dead connection is noticed in less than a second.
 	heartbeat = 400 * time.Millisecond
 	// certainty is how long after a check began the epoch is certain, unless another check
-	// succeeds. A process that was stopped for longer, or did not get to run, may not have
-	// received what happened meanwhile.
+	// succeeds: as long as two slow checks take together, and some delay. A process that was
+	// stopped for longer, or did not get to run, may not have received what happened meanwhile.
 	certainty = 900 * time.Millisecond
 )
 
@@ -124,7 +124,7 @@ func listenOnce(ctx context.Context, config *pgx.ConnConfig, use engine.Use, epo
 			return fmt.Errorf("check the connection: %w", err)
 		}
 		epoch.SetCertainUntil(began.Add(certainty))
-		if err := receive(ctx, db, time.Now().Add(heartbeat)); err != nil {
+		if err := receive(ctx, db, began.Add(heartbeat)); err != nil {
 			return err
 		}
 	}
