@@ -140,6 +140,12 @@ type Kind struct {
 	Complete func(ctx context.Context, by db.Caller, held access.Set, a Approval, shown *api.Approval) error
 }
 
+// Actions returns the actions of a kind.
+func Actions(approved, rejected, withdrawn, expired audit.Action) map[string]audit.Action {
+	return map[string]audit.Action{api.ApprovalApproved: approved, api.ApprovalRejected: rejected,
+		api.ApprovalWithdrawn: withdrawn, api.ApprovalExpired: expired}
+}
+
 // KindOf is a kind of approvals of changes that are each described by a T. Its functions get the T.
 type KindOf[T any] struct {
 	Kind

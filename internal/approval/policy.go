@@ -46,10 +46,8 @@ func policyKindOf(name string, pairs [2]access.Pair) Kind {
 	return KindOf[policyChange]{
 		Kind: Kind{
 			Name: name, Read: readOf(pairs[0]), Make: access.WSWrite, Pair: pairs[0], Also: pairs[1], Mail: mail.BankDetailsChange,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.ReceivingPolicyApproved, api.ApprovalRejected: audit.ReceivingPolicyRejected,
-				api.ApprovalWithdrawn: audit.ReceivingPolicyWithdrawn, api.ApprovalExpired: audit.ReceivingPolicyExpired,
-			},
+			Actions: Actions(audit.ReceivingPolicyApproved, audit.ReceivingPolicyRejected,
+				audit.ReceivingPolicyWithdrawn, audit.ReceivingPolicyExpired),
 			Lock: func(*db.Tx, Approval) error { return nil }, // the version decides
 		},
 		Apply: func(tx *db.Tx, a Approval, c policyChange) (audit.Changes, string, error) {

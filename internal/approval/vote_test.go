@@ -35,9 +35,8 @@ func newBallot(t *testing.T, n *servertest.Node) *ballot {
 	none := func(*db.Tx, approval.Approval) (audit.Changes, string, error) { return nil, "a payout", nil }
 	b.Register(approval.Kind{
 		Name: "ballot", Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.APayout,
-		Actions: map[string]audit.Action{api.ApprovalApproved: audit.PayoutRuleApproved, api.ApprovalRejected: audit.PayoutRuleRejected,
-			api.ApprovalWithdrawn: audit.PayoutRuleWithdrawn, api.ApprovalExpired: audit.PayoutRuleExpired},
-		Lock: func(*db.Tx, approval.Approval) error { return nil },
+		Actions: approval.Actions(audit.PayoutRuleApproved, audit.PayoutRuleRejected, audit.PayoutRuleWithdrawn, audit.PayoutRuleExpired),
+		Lock:    func(*db.Tx, approval.Approval) error { return nil },
 		Apply: func(*db.Tx, approval.Approval) (audit.Changes, string, error) {
 			return nil, "a payout", b.broken
 		},

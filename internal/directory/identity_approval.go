@@ -26,10 +26,8 @@ func (s *Service) identityApprovals() approval.Kind {
 	return approval.KindOf[identityRequest]{
 		Kind: approval.Kind{
 			Name: identityKind, Read: access.DirectoryRead, Make: access.DirectoryWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.PayeeIdentityApproved, api.ApprovalRejected: audit.PayeeIdentityRejected,
-				api.ApprovalWithdrawn: audit.PayeeIdentityWithdrawn, api.ApprovalExpired: audit.PayeeIdentityExpired,
-			},
+			Actions: approval.Actions(audit.PayeeIdentityApproved, audit.PayeeIdentityRejected,
+				audit.PayeeIdentityWithdrawn, audit.PayeeIdentityExpired),
 			Lock: s.lockIdentity, Parts: s.identityParts, Complete: s.completePayee,
 		},
 		Apply: s.applyIdentityRequest, Drop: dropIdentityRequest, Show: identityRequest.show,

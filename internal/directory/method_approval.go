@@ -44,10 +44,8 @@ func (s *Service) methodApprovals() approval.Kind {
 	return approval.KindOf[methodChange]{
 		Kind: approval.Kind{
 			Name: methodKind, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.ReceivingMethodApproved, api.ApprovalRejected: audit.ReceivingMethodRejected,
-				api.ApprovalWithdrawn: audit.ReceivingMethodWithdrawn, api.ApprovalExpired: audit.ReceivingMethodExpired,
-			},
+			Actions: approval.Actions(audit.ReceivingMethodApproved, audit.ReceivingMethodRejected,
+				audit.ReceivingMethodWithdrawn, audit.ReceivingMethodExpired),
 			Lock: func(tx *db.Tx, a approval.Approval) error {
 				_, err := s.lockAbout(tx, a)
 				return err

@@ -42,14 +42,10 @@ func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approval
 	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon(), imports: newImports()}
 	approvals.Register(s.methodApprovals())
 	approvals.Register(s.identityApprovals())
-	approvals.Register(s.jobApprovals(ImportKind, map[string]audit.Action{
-		api.ApprovalApproved: audit.ImportApproved, api.ApprovalRejected: audit.ImportRejected,
-		api.ApprovalWithdrawn: audit.ImportWithdrawn, api.ApprovalExpired: audit.ImportExpired,
-	}))
-	approvals.Register(s.jobApprovals(BulkKind, map[string]audit.Action{
-		api.ApprovalApproved: audit.BulkApproved, api.ApprovalRejected: audit.BulkRejected,
-		api.ApprovalWithdrawn: audit.BulkWithdrawn, api.ApprovalExpired: audit.BulkExpired,
-	}))
+	approvals.Register(s.jobApprovals(ImportKind, approval.Actions(audit.ImportApproved, audit.ImportRejected,
+		audit.ImportWithdrawn, audit.ImportExpired)))
+	approvals.Register(s.jobApprovals(BulkKind, approval.Actions(audit.BulkApproved, audit.BulkRejected,
+		audit.BulkWithdrawn, audit.BulkExpired)))
 	return s
 }
 

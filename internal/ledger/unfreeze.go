@@ -56,10 +56,8 @@ func unfreezeApproval() approval.Kind {
 	return approval.KindOf[unfreezing]{
 		Kind: approval.Kind{
 			Name: unfreezeKind, Read: access.AccountsRead, Make: access.AccountsWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.LedgerUnfreezeApproved, api.ApprovalRejected: audit.LedgerUnfreezeRejected,
-				api.ApprovalWithdrawn: audit.LedgerUnfreezeWithdrawn, api.ApprovalExpired: audit.LedgerUnfreezeExpired,
-			},
+			Actions: approval.Actions(audit.LedgerUnfreezeApproved, audit.LedgerUnfreezeRejected,
+				audit.LedgerUnfreezeWithdrawn, audit.LedgerUnfreezeExpired),
 			Lock: func(tx *db.Tx, a approval.Approval) error {
 				_, err := LockAccount(tx, a.SubjectID)
 				return err

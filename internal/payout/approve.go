@@ -27,10 +27,7 @@ func (s *Service) kinds() []approval.Kind {
 	one := approval.KindOf[terms]{
 		Kind: approval.Kind{
 			Name: KindPayout, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.APayout,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.PayoutApproved, api.ApprovalRejected: audit.PayoutRejected,
-				api.ApprovalWithdrawn: audit.PayoutWithdrawn, api.ApprovalExpired: audit.PayoutExpired,
-			},
+			Actions: approval.Actions(audit.PayoutApproved, audit.PayoutRejected, audit.PayoutWithdrawn, audit.PayoutExpired),
 			Lock: func(tx *db.Tx, a approval.Approval) error {
 				_, err := lock(tx, a.SubjectID)
 				return err
@@ -40,10 +37,8 @@ func (s *Service) kinds() []approval.Kind {
 	}.Decoding()
 	many := one
 	many.Name = KindBatch
-	many.Actions = map[string]audit.Action{
-		api.ApprovalApproved: audit.PayoutBatchApproved, api.ApprovalRejected: audit.PayoutBatchRejected,
-		api.ApprovalWithdrawn: audit.PayoutBatchWithdrawn, api.ApprovalExpired: audit.PayoutBatchExpired,
-	}
+	many.Actions = approval.Actions(audit.PayoutBatchApproved, audit.PayoutBatchRejected,
+		audit.PayoutBatchWithdrawn, audit.PayoutBatchExpired)
 	many.Lock = func(tx *db.Tx, a approval.Approval) error { return lockBatch(tx, a.SubjectID) }
 	many.Parts = s.parts(one.Actions)
 	return []approval.Kind{one, many, s.recheckKind(), s.resolveKind()}

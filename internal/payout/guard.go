@@ -47,7 +47,7 @@ func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, app
 	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screener: NewScreener(screening),
 		guards: cache.New[string, guard](maxGuards), batches: cache.New[string, checkedBatch](maxBatches)}
 	approvals.Register(r.ruleKind())
-	approvals.Register(r.limitKind())
+	approvals.Register(limitKind())
 	return r
 }
 

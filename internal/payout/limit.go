@@ -122,27 +122,7 @@ func takeLimits(tx *db.Tx, limits []limit, p Spending) error {
 }
 
 // GiveBack undoes TakeLimits for a payout that failed or was cancelled on the day it was counted.
-func (r *Rules) GiveBack(tx *db.Tx, p Spending) error {
-	if day(p.At) != day(tx.Now()) {
-		return nil
-	}
-	g, err := r.guard(tx.Q, p.WorkspaceID)
-	if err != nil {
-		return err
-	}
-	if err := p.findPayees(tx.Q, g.limits); err != nil {
-		return err
-	}
-	for _, u := range uses(matchingLimits(g.limits, p), p) {
-		if u.CreatedAt >= p.At {
-			continue // it did not count the payout
-		}
-		if err := u.giveBack(tx, p.Amount); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (r *Rules) GiveBack(tx *db.Tx, p Spending) error { return r.uncount(tx, p, guard.byLimit) }
 
 // giveBack removes a payout that failed or was cancelled from the counters of limits and rules.
 func (r *Rules) giveBack(tx *db.Tx, p Payout) error {
@@ -153,20 +133,44 @@ func (r *Rules) giveBack(tx *db.Tx, p Payout) error {
 }
 
 // Count is TakeLimits for a payout that was already paid: it counts even above the limits.
-func (r *Rules) Count(tx *db.Tx, p Spending) error {
-	g, err := r.guard(tx.Q, p.WorkspaceID)
-	if err != nil {
-		return err
+func (r *Rules) Count(tx *db.Tx, p Spending) error { return r.add(tx, p, guard.byLimit) }
+
+// byLimit and bySum are what counts payouts: limits by day, and rules by sum.
+func (g guard) byLimit() []limit { return g.limits }
+func (g guard) bySum() []limit   { return g.sums }
+
+// usesOf returns the counters that a payout adds to.
+func (r *Rules) usesOf(q db.Q, p Spending, counts func(guard) []limit) ([]use, error) {
+	g, err := r.guard(q, p.WorkspaceID)
+	if err == nil {
+		err = p.findPayees(q, counts(g))
 	}
-	if err := p.findPayees(tx.Q, g.limits); err != nil {
-		return err
-	}
-	for _, u := range uses(matchingLimits(g.limits, p), p) {
-		if _, err := u.add(tx, p.Amount); err != nil {
-			return err
+	return uses(matchingLimits(counts(g), p), p), err
+}
+
+// add adds a payout to its counters, whatever they allow.
+func (r *Rules) add(tx *db.Tx, p Spending, counts func(guard) []limit) error {
+	all, err := r.usesOf(tx.Q, p, counts)
+	for _, u := range all {
+		if err == nil {
+			_, err = u.add(tx, p.Amount)
 		}
 	}
-	return nil
+	return err
+}
+
+// uncount removes a payout from its counters, if they are of today.
+func (r *Rules) uncount(tx *db.Tx, p Spending, counts func(guard) []limit) error {
+	if day(p.At) != day(tx.Now()) {
+		return nil
+	}
+	all, err := r.usesOf(tx.Q, p, counts)
+	for _, u := range all {
+		if err == nil && u.CreatedAt < p.At { // otherwise it has not counted the payout
+			err = u.giveBack(tx, p.Amount)
+		}
+	}
+	return err
 }
 
 // maxPayees bounds how many entries with one number are read.
@@ -353,12 +357,8 @@ func (r *Rules) limitsOf(q db.Q, workspaceID, mode, after string, take int) ([]l
 }
 
 // findLimit reads a limit; its id is empty if there is none.
-func findLimit(q db.Q, id string) (l limit, err error) {
-	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit WHERE id = $1`, id)
-	if len(list) > 0 {
-		l = list[0]
-	}
-	return l, err
+func findLimit(q db.Q, id string) (limit, error) {
+	return first(db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit WHERE id = $1`, id))
 }
 
 // ExpireUsed deletes the counters of past days.

@@ -5,64 +5,55 @@ import (
 	"slices"
 
 	"bursar/api"
-	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
-	"bursar/internal/mail"
 	"bursar/internal/web"
 )
 
+// limits describes the limits of workspaces.
+func (r *Rules) limits() guarded[limit, api.PayoutLimit] {
+	return guarded[limit, api.PayoutLimit]{limitNoun, r, func(l api.PayoutLimit) string { return l.ID }, findLimit, r.limitsOf}
+}
+
+var limitNoun = guardNoun{"limit", "limit", "payout_limit", audit.PayoutLimitRequested, "the limit was changed again",
+	`UPDATE payout_limit SET approval_id = $2 WHERE id = $1`}
+
+func (l limit) shown() api.PayoutLimit { return l.PayoutLimit }
+
+func (l limit) subject() subject {
+	return subject{l.ID, l.WorkspaceID, l.Mode, l.version, l.ApprovalID}
+}
+
 // ListLimits returns the limits of a workspace, oldest first.
 func (r *Rules) ListLimits(ctx context.Context, by db.Caller, in GuardsInput) (web.Page[api.PayoutLimit], error) {
-	workspaceID, err := r.mayRead(ctx, by, in.WorkspaceID)
-	if err != nil {
-		return web.Page[api.PayoutLimit]{}, err
-	}
-	return web.ReadUnpaged(ctx, r.db, r.cursors, in.PageParams, func(l api.PayoutLimit) string { return l.ID },
-		func(q db.Q, after string, take int) ([]api.PayoutLimit, error) {
-			rows, err := r.limitsOf(q, workspaceID, access.ModeOf(by.Actor), after, take)
-			list := make([]api.PayoutLimit, len(rows))
-			for i, one := range rows {
-				list[i] = one.PayoutLimit
-			}
-			return list, err
-		}, "limits", workspaceID, access.ModeOf(by.Actor))
+	return r.limits().list(ctx, by, in)
 }
 
 // SetLimit creates a limit, or changes the one with the same scope. An increase waits for approval.
 func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (web.Created[api.PayoutLimit], error) {
-	var none web.Created[api.PayoutLimit]
-	workspaceID, number, err := r.enterGiven(ctx, by, in.WorkspaceID)
-	if err == nil {
-		err = access.RequireMode(by.Actor, workspaceID, modesOf(guardMode(in.Mode))...)
-	}
-	if err != nil {
-		return none, err
-	}
-	return db.Write(ctx, r.db, by, func(tx *db.Tx) (web.Created[api.PayoutLimit], audit.Event, error) {
+	return r.limits().create(ctx, by, in.WorkspaceID, in.Mode, func(e *edit[limit], out *web.Created[api.PayoutLimit]) (err error) {
 		l := in.limit()
-		l.ID, l.WorkspaceID, l.CreatedAt = tx.NewID("lim"), workspaceID, tx.Now()
-		all, people, err := r.limitsForChange(tx, by, workspaceID)
-		if err != nil {
-			return none, audit.Event{}, err
+		l.ID, l.WorkspaceID, l.CreatedAt = e.NewID("lim"), e.workspaceID, e.Now()
+		if at := slices.IndexFunc(e.all, func(one limit) bool { return sameScope(one.PayoutLimit, l) }); at >= 0 {
+			out.Existing = true
+			out.Value, err = changeLimit(e, e.all[at], l.AmountCents, l.Count)
+			return err
 		}
-		at := slices.IndexFunc(all, func(one limit) bool { return sameScope(one.PayoutLimit, l) })
-		if at >= 0 {
-			l, event, err := r.changeLimit(tx, by, number, people, all[at], l.AmountCents, l.Count)
-			return web.Created[api.PayoutLimit]{Value: l, Existing: true}, event, err
+		if len(e.all) >= maxOfEach {
+			return fault.New(api.CodeTooMany, "a workspace has at most %d limits", maxOfEach)
 		}
-		if len(all) >= maxOfEach {
-			return none, audit.Event{}, fault.New(api.CodeTooMany, "a workspace has at most %d limits", maxOfEach)
+		if l.Currency, err = r.checkLimit(e.Q, e.number, l); err != nil {
+			return err
 		}
-		if l.Currency, err = r.checkLimit(tx.Q, number, l); err != nil {
-			return none, audit.Event{}, err
+		created := wording{action: audit.PayoutLimitCreated, done: "Set the limit: "}
+		if _, err := e.request(limit{PayoutLimit: l}.subject(), created, limitChange{After: &l}, false); err != nil {
+			return err
 		}
-		event := audit.Event{Action: audit.PayoutLimitCreated, WorkspaceID: workspaceID, ResourceID: l.ID, Description: "Set the limit: " + limitText(l),
-			Changes: limitChange{After: &l}.changes()}
-		return web.Created[api.PayoutLimit]{Value: l}, event, tx.Exec(`INSERT INTO payout_limit (`+limitColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, NULL, $11, $12)`,
+		out.Value = l
+		return e.Exec(`INSERT INTO payout_limit (`+limitColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1, NULL, $11, $12)`,
 			l.ID, l.WorkspaceID, l.AccountID, l.MakerID, l.EntryID, l.Rail, l.Each, l.Per, l.AmountCents, l.Count, l.CreatedAt, l.Mode)
 	})
 }
@@ -72,99 +63,38 @@ func sameScope(a, b api.PayoutLimit) bool {
 }
 
 // changeLimit sets the amount and the count of a limit, or requests approval if it allows more. A change that waited is void.
-func (r *Rules) changeLimit(tx *db.Tx, by db.Caller, number int64, people access.SecondPerson, old limit, amount, count int64) (api.PayoutLimit, audit.Event, error) {
+func changeLimit(e *edit[limit], old limit, amount, count int64) (api.PayoutLimit, error) {
 	l := old.PayoutLimit
 	l.AmountCents, l.Count = amount, count
 	if l == old.PayoutLimit {
-		return l, audit.None("nothing changed"), nil
+		e.event = audit.None("nothing changed")
+		return l, nil
 	}
 	more := amount > old.AmountCents || old.Count > 0 && (count == 0 || count > old.Count)
-	c := limitChange{Before: &old.PayoutLimit, After: &l}
-	event := audit.Event{Action: audit.PayoutLimitUpdated, WorkspaceID: l.WorkspaceID, ResourceID: l.ID, Description: "Changed a limit to: " + limitText(l), Changes: c.changes()}
-	waits, err := r.askForLimit(tx, by, number, people, old, c, more)
-	if err != nil {
-		return l, event, err
-	}
+	changed := wording{audit.PayoutLimitUpdated, "Changed a limit to: ", "Asked for the limit: "}
+	waits, err := e.replace(old.subject(), changed, limitChange{&old.PayoutLimit, &l}, more)
 	if waits != "" {
-		event.Action, event.Description = audit.PayoutLimitRequested, "Asked for the limit: "+limitText(l)
-		event.Changes.Add("approval_id", nil, waits)
 		l = old.PayoutLimit
-		l.ApprovalID = waits
-		return l, event, nil
 	}
-	l.ApprovalID = ""
-	return l, event, tx.Exec(`UPDATE payout_limit SET amount = $2, count = $3, version = version + 1, approval_id = NULL WHERE id = $1`, l.ID, amount, count)
+	if l.ApprovalID = waits; err != nil || waits != "" {
+		return l, err
+	}
+	return l, e.Exec(`UPDATE payout_limit SET amount = $2, count = $3, version = version + 1, approval_id = NULL
+		WHERE id = $1`, l.ID, amount, count)
 }
 
 // RemoveLimit removes a limit. If there is a second person who could approve it, the removal waits for that approval.
 func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (api.PayoutLimit, error) {
-	var l limit
-	err := r.db.Read(ctx, func(q db.Q) (err error) {
-		l, err = findLimit(q, in.ID)
-		return err
+	return r.limits().change(ctx, by, in.ID, func(e *edit[limit], old limit) (l api.PayoutLimit, err error) {
+		l = old.PayoutLimit
+		removed := wording{audit.PayoutLimitRemoved, "Removed the limit: ", "Asked to remove the limit: "}
+		l.ApprovalID, err = e.replace(old.subject(), removed, limitChange{Before: &old.PayoutLimit}, true)
+		if err != nil || l.ApprovalID != "" {
+			return l, err
+		}
+		l.Removed = true
+		return l, e.Exec(`DELETE FROM payout_limit WHERE id = $1`, l.ID)
 	})
-	if err != nil {
-		return api.PayoutLimit{}, err
-	}
-	number, err := r.enterGuard(ctx, by, l.WorkspaceID, l.Mode)
-	if err != nil {
-		return api.PayoutLimit{}, fault.Replace(err, api.CodeNotFound, fault.Missing("limit"))
-	}
-	return db.Write(ctx, r.db, by, func(tx *db.Tx) (api.PayoutLimit, audit.Event, error) {
-		all, people, err := r.limitsForChange(tx, by, l.WorkspaceID)
-		at := slices.IndexFunc(all, func(one limit) bool { return one.ID == in.ID })
-		if err == nil && at < 0 {
-			err = fault.Missing("limit")
-		}
-		if err != nil {
-			return api.PayoutLimit{}, audit.Event{}, err
-		}
-		old := all[at].PayoutLimit
-		c := limitChange{Before: &old}
-		event := audit.Event{Action: audit.PayoutLimitRemoved, WorkspaceID: old.WorkspaceID, ResourceID: old.ID, Description: "Removed the limit: " + limitText(old), Changes: c.changes()}
-		waits, err := r.askForLimit(tx, by, number, people, all[at], c, true)
-		if err != nil {
-			return old, event, err
-		}
-		if old.ApprovalID = waits; waits != "" {
-			event.Action, event.Description = audit.PayoutLimitRequested, "Asked to remove the limit: "+limitText(old)
-			event.Changes.Add("approval_id", nil, waits)
-			return old, event, nil
-		}
-		old.Removed = true
-		return old, event, tx.Exec(`DELETE FROM payout_limit WHERE id = $1`, old.ID)
-	})
-}
-
-// askForLimit voids what waits about a limit, and requests approval of a change that allows more.
-func (r *Rules) askForLimit(tx *db.Tx, by db.Caller, number int64, people access.SecondPerson, old limit, c limitChange, more bool) (waits string, err error) {
-	if old.ApprovalID != "" {
-		if _, err := r.approvals.Void(tx, by, old.ID, "the limit was changed again"); err != nil {
-			return "", err
-		}
-	}
-	if more {
-		waits, err = r.approvals.RequestRelaxation(tx, by, people, approval.Request{Kind: limitKind, Mode: onlyMode(old.Mode), WorkspaceID: old.WorkspaceID, Workspace: number,
-			SubjectID: old.ID, Version: old.version, Payload: c})
-	}
-	if err != nil || waits == "" {
-		return "", err
-	}
-	return waits, tx.Exec(`UPDATE payout_limit SET approval_id = $2 WHERE id = $1`, old.ID, waits)
-}
-
-// limitsForChange reads all limits of a workspace and who could approve. The caller must still be allowed to change them.
-func (r *Rules) limitsForChange(tx *db.Tx, by db.Caller, workspaceID string) (all []limit, people access.SecondPerson, err error) {
-	if err = lockGuard(tx, workspaceID); err == nil {
-		people, err = access.ObserveSecondPerson(tx, access.Payouts, workspaceID)
-	}
-	if err == nil {
-		all, err = r.limitsOf(tx.Q, workspaceID, "", "", maxOfEach)
-	}
-	if err == nil {
-		_, err = identity.HeldNow(tx, by, workspaceID, access.WSWrite)
-	}
-	return all, people, err
 }
 
 // checkLimit returns a fault unless everything that a limit names exists and belongs to its workspace. It returns the currency of the
@@ -182,10 +112,7 @@ func (r *Rules) checkLimit(q db.Q, number int64, l api.PayoutLimit) (currency st
 	return currency, found(q, "directory entry", l.EntryID, `SELECT id FROM directory_entry WHERE id = $1 AND workspace_number = $2`, db.PackID("entry", l.EntryID), number)
 }
 
-// limitKind is the kind of approvals of limits that allow more.
-const limitKind = "payout_limit"
-
-// limitChange is what such an approval is for. Without After the limit is removed.
+// limitChange is what an approval of a limit that allows more is for. Without After the limit is removed.
 type limitChange struct {
 	Before *api.PayoutLimit `json:"before,omitzero"`
 	After  *api.PayoutLimit `json:"after,omitzero"`
@@ -201,66 +128,30 @@ func (c limitChange) texts() (before, after string) {
 	return before, after
 }
 
-func (c limitChange) changes() audit.Changes {
-	var changes audit.Changes
-	before, after := c.texts()
-	changes.Add("limit", orNil(before), orNil(after))
-	return changes
-}
-
-func orNil(text string) any {
-	if text == "" {
-		return nil
+func (c limitChange) title() string {
+	if c.After == nil {
+		return "The end of a limit for payouts"
 	}
-	return text
+	return "A higher limit for payouts"
 }
 
-func (c limitChange) String() string {
-	if before, after := c.texts(); after == "" {
-		return "the end of the limit: " + before
-	} else {
-		return "the limit: " + after
-	}
-}
-
-func (r *Rules) limitKind() approval.Kind {
-	return approval.KindOf[limitChange]{
-		Kind: approval.Kind{
-			Name: limitKind, Read: access.PayoutsRead, Make: access.WSWrite, Pair: access.Payouts, Mail: mail.APayoutChange,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.PayoutLimitApproved, api.ApprovalRejected: audit.PayoutLimitRejected,
-				api.ApprovalWithdrawn: audit.PayoutLimitWithdrawn, api.ApprovalExpired: audit.PayoutLimitExpired,
-			},
-			Lock: func(tx *db.Tx, a approval.Approval) error { return lockGuard(tx, a.WorkspaceID) },
-		},
-		Apply: func(tx *db.Tx, a approval.Approval, c limitChange) (audit.Changes, string, error) {
-			var done bool
-			var err error
+func limitKind() approval.Kind {
+	drops := []string{`UPDATE payout_limit SET approval_id = NULL WHERE id = $1 AND approval_id = $2`}
+	actions := approval.Actions(audit.PayoutLimitApproved, audit.PayoutLimitRejected, audit.PayoutLimitWithdrawn, audit.PayoutLimitExpired)
+	return guardKind(limitNoun, actions, "the limit has changed since this was asked for: ask again", drops,
+		func(tx *db.Tx, a approval.Approval, c limitChange) (bool, error) {
+			var change db.Row
 			switch {
 			case c.Before == nil: // the key of the payload is lost
+				return false, nil
 			case c.After == nil:
-				done, err = tx.Row(`DELETE FROM payout_limit WHERE id = $1 AND version = $2 RETURNING id`, a.SubjectID, a.Version).Scan(new(string))
+				change = tx.Row(`DELETE FROM payout_limit WHERE id = $1 AND version = $2 RETURNING id`, a.SubjectID, a.Version)
 			default:
-				done, err = tx.Row(`UPDATE payout_limit SET amount = $3, count = $4, version = version + 1, approval_id = NULL
-					WHERE id = $1 AND version = $2 RETURNING id`, a.SubjectID, a.Version, c.After.AmountCents, c.After.Count).Scan(new(string))
+				change = tx.Row(`UPDATE payout_limit SET amount = $3, count = $4, version = version + 1, approval_id = NULL
+					WHERE id = $1 AND version = $2 RETURNING id`, a.SubjectID, a.Version, c.After.AmountCents, c.After.Count)
 			}
-			if err == nil && !done {
-				err = fault.New(api.CodeApprovalChanged, "the limit has changed since this was asked for: ask again")
-			}
-			return c.changes(), c.String(), err
-		},
-		Drop: func(tx *db.Tx, a approval.Approval, c limitChange) (audit.Changes, string, error) {
-			return nil, c.String(), tx.Exec(`UPDATE payout_limit SET approval_id = NULL WHERE id = $1 AND approval_id = $2`, a.SubjectID, a.ID)
-		},
-		Show: func(c limitChange, _ bool) (string, []api.ApprovalField) {
-			before, after := c.texts()
-			title := "A higher limit for payouts"
-			if c.After == nil {
-				title = "The end of a limit for payouts"
-			}
-			return title, []api.ApprovalField{{Field: "limit", Before: before, After: after}}
-		},
-	}.Decoding()
+			return change.Scan(new(string))
+		})
 }
 
 // keepUsed is how many days counters are kept.

@@ -472,10 +472,8 @@ func (s *Service) recheckKind() approval.Kind {
 	kind := approval.KindOf[recheckTerms]{
 		Kind: approval.Kind{
 			Name: KindRecheck, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.AHeldPayout,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.PayoutRecheckApproved, api.ApprovalRejected: audit.PayoutRecheckRejected,
-				api.ApprovalWithdrawn: audit.PayoutRecheckWithdrawn, api.ApprovalExpired: audit.PayoutRecheckExpired,
-			},
+			Actions: approval.Actions(audit.PayoutRecheckApproved, audit.PayoutRecheckRejected,
+				audit.PayoutRecheckWithdrawn, audit.PayoutRecheckExpired),
 			Lock: func(tx *db.Tx, a approval.Approval) error {
 				if strings.HasPrefix(a.SubjectID, "bat_") {
 					return lockBatch(tx, a.SubjectID)

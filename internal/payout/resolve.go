@@ -427,10 +427,8 @@ func (s *Service) resolveKind() approval.Kind {
 	return approval.KindOf[resolution]{
 		Kind: approval.Kind{
 			Name: KindResolve, Read: access.PayoutsRead, Make: access.PayoutsApprove, Pair: access.Payouts, Mail: mail.APayoutResolution,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.PayoutResolved, api.ApprovalRejected: audit.PayoutResolveRejected,
-				api.ApprovalWithdrawn: audit.PayoutResolveWithdrawn, api.ApprovalExpired: audit.PayoutResolveExpired,
-			},
+			Actions: approval.Actions(audit.PayoutResolved, audit.PayoutResolveRejected,
+				audit.PayoutResolveWithdrawn, audit.PayoutResolveExpired),
 			Lock: func(tx *db.Tx, a approval.Approval) error {
 				_, err := lockLast(tx, a.SubjectID)
 				return err

@@ -238,10 +238,7 @@ func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]ru
 }
 
 // findRule reads a rule; its id is empty if there is none.
-func findRule(q db.Q, id string) (u rule, err error) {
-	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule WHERE id = $1`, id)
-	if len(list) > 0 {
-		u = list[0]
-	}
-	return u, err
+func findRule(q db.Q, id string) (rule, error) {
+	return first(db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
+		WHERE id = $1`, id))
 }

@@ -31,20 +31,10 @@ func (p Payout) countedSpending() Spending {
 	return spending
 }
 
-// sumUses returns the counters of rules by sum that a payout adds to.
-func (r *Rules) sumUses(q db.Q, p Spending) ([]use, error) {
-	g, err := r.guard(q, p.WorkspaceID)
-	if err != nil || len(g.sums) == 0 {
-		return nil, err
-	}
-	err = p.findPayees(q, g.sums)
-	return uses(matchingLimits(g.sums, p), p), err
-}
-
 // wouldExceed returns the rules by sum that would apply to a payout at this time, and stores nothing. With count it counts the payout in
 // used, so that the payouts of one request are compared together.
 func (r *Rules) wouldExceed(q db.Q, p Spending, used map[counter]counted, count bool) (rules []string, err error) {
-	all, err := r.sumUses(q, p)
+	all, err := r.usesOf(q, p, guard.bySum)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +62,7 @@ var errSumsMoved = errors.New("other payouts of the day were requested meanwhile
 // count adds a payout to the sums of its day, in the transaction that stores it. If a rule applies to it that did not when it was checked,
 // it returns errSumsMoved and counts nothing.
 func (r *Rules) count(tx *db.Tx, d *draft) error {
-	all, err := r.sumUses(tx.Q, d.countedSpending())
+	all, err := r.usesOf(tx.Q, d.countedSpending(), guard.bySum)
 	if err != nil {
 		return err
 	}
@@ -98,16 +88,7 @@ func (r *Rules) count(tx *db.Tx, d *draft) error {
 
 // discount removes a payout that is cancelled, rejected or failed from the sums of its day, if that is today.
 func (r *Rules) discount(tx *db.Tx, p Payout) error {
-	if day(p.CountedAt) != day(tx.Now()) {
-		return nil
-	}
-	all, err := r.sumUses(tx.Q, p.countedSpending())
-	for _, u := range all {
-		if err == nil && u.CreatedAt < p.CountedAt { // otherwise it has not counted the payout
-			err = u.giveBack(tx, p.Amount)
-		}
-	}
-	return err
+	return r.uncount(tx, p.countedSpending(), guard.bySum)
 }
 
 // recount adds a payout to the sums of its day again, because it was paid after all.
@@ -115,13 +96,7 @@ func (r *Rules) recount(tx *db.Tx, p Payout) error {
 	if p.CountedAt == 0 { // the store learned of it after a restore
 		return nil
 	}
-	all, err := r.sumUses(tx.Q, p.countedSpending())
-	for _, u := range all {
-		if err == nil {
-			_, err = u.add(tx, p.Amount)
-		}
-	}
-	return err
+	return r.add(tx, p.countedSpending(), guard.bySum)
 }
 
 // batchSum identifies a sum of a batch: what it pays on a rail to one payee. Without a rail the sum is of all rails, and without a payee of

@@ -292,10 +292,8 @@ func (s *Service) resumeKind() approval.Kind {
 	return approval.KindOf[resumption]{
 		Kind: approval.Kind{
 			Name: resumeKind, Read: access.PayoutsRead, Make: access.PayoutsCreate, Pair: access.Payouts, Mail: mail.APayoutChange,
-			Actions: map[string]audit.Action{
-				api.ApprovalApproved: audit.PayoutSendingApproved, api.ApprovalRejected: audit.PayoutSendingRejected,
-				api.ApprovalWithdrawn: audit.PayoutSendingWithdrawn, api.ApprovalExpired: audit.PayoutSendingExpired,
-			},
+			Actions: approval.Actions(audit.PayoutSendingApproved, audit.PayoutSendingRejected,
+				audit.PayoutSendingWithdrawn, audit.PayoutSendingExpired),
 			Lock: func(tx *db.Tx, a approval.Approval) error {
 				_, err := lockStop(tx, a.WorkspaceID, api.ModeLive)
 				return err

@@ -80,10 +80,8 @@ func (g grant) subject() string {
 }
 
 func (s *Service) registerGrants() {
-	members := map[string]audit.Action{api.ApprovalApproved: audit.MemberGrantApproved, api.ApprovalRejected: audit.MemberGrantRejected,
-		api.ApprovalWithdrawn: audit.MemberGrantWithdrawn, api.ApprovalExpired: audit.MemberGrantExpired}
-	roles := map[string]audit.Action{api.ApprovalApproved: audit.RoleChangeApproved, api.ApprovalRejected: audit.RoleChangeRejected,
-		api.ApprovalWithdrawn: audit.RoleChangeWithdrawn, api.ApprovalExpired: audit.RoleChangeExpired}
+	members := approval.Actions(audit.MemberGrantApproved, audit.MemberGrantRejected, audit.MemberGrantWithdrawn, audit.MemberGrantExpired)
+	roles := approval.Actions(audit.RoleChangeApproved, audit.RoleChangeRejected, audit.RoleChangeWithdrawn, audit.RoleChangeExpired)
 	for _, k := range []approval.Kind{
 		{Name: payoutGrantKind, Pair: access.Payouts, Read: access.PayoutsRead, Make: access.MembersWrite, Actions: members},
 		{Name: receivingGrantKind, Pair: access.Receiving, Read: access.ReceivingRead, Make: access.MembersWrite, Actions: members},
