@@ -100,6 +100,9 @@ func (a *Authority) OnDuplicate(ctx context.Context, by audit.Actor, workspaceID
 // caller belongs to it.
 func (a *Authority) Workspace(ctx context.Context, by audit.Actor, given *string) (string, error) {
 	if given != nil {
+		if *given == "" {
+			return "", fault.Invalid("workspace_id", "must not be empty")
+		}
 		return *given, nil
 	}
 	var own access

@@ -22,12 +22,12 @@ type DecideInput struct {
 func (in *DecideInput) Validate(v *fault.Violations) {
 	web.CheckText(v, "workspace_id", in.WorkspaceID, 1, 100)
 	web.CheckOneOf(v, "decision", &in.Decision, api.DecideApprove, api.DecideReject)
-	approves := in.Decision == api.DecideApprove
-	if approves {
-		web.CheckText(v, "verification", in.Verification, 1, maxText)
-	} else {
-		web.CheckText(v, "reason", in.Reason, 1, maxText)
+	toApprove, toReject := 0, 1 // the least length of what only one of the decisions requires
+	if in.Decision == api.DecideApprove {
+		toApprove, toReject = 1, 0
 	}
+	web.CheckText(v, "verification", in.Verification, toApprove, maxText)
+	web.CheckText(v, "reason", in.Reason, toReject, maxText)
 	if len(in.Approvals) == 0 || len(in.Approvals) > api.MaxDecide {
 		v.Add("approvals", fmt.Sprintf("must have 1 to %d elements", api.MaxDecide))
 	}
@@ -35,9 +35,7 @@ func (in *DecideInput) Validate(v *fault.Violations) {
 	for i, a := range in.Approvals {
 		field := fmt.Sprintf("approvals.%d", i)
 		web.CheckText(v, field+".id", a.ID, 1, 100)
-		if approves {
-			web.CheckText(v, field+".digest", a.Digest, 1, 100)
-		}
+		web.CheckText(v, field+".digest", a.Digest, toApprove, 100)
 		if seen[a.ID] {
 			v.Add(field+".id", "must be different from the others")
 		}

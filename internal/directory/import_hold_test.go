@@ -126,7 +126,6 @@ func TestAHeldFileIsStartedOnce(t *testing.T) {
 		_, path := hold(c, staff)
 		c.Post(path+"/start", object{"mapping": staffMapping()}).Fails(http.StatusBadRequest, "VALIDATION_ERROR") // no type
 		c.Post(path+"/start", object{"mapping": object{"Nobody": "name"}, "default_type": "person"}).Fails(http.StatusBadRequest, "VALIDATION_ERROR")
-		c.Post(path+"/start", object{"match": "name"}).Fails(http.StatusBadRequest, "VALIDATION_ERROR")
 		sent := servertest.SideBySide(8, func(int) *servertest.Answer {
 			return c.Post(path+"/start", object{"mapping": staffMapping(), "default_type": "person"})
 		})

@@ -33,6 +33,9 @@ func (in *MergeInput) Validate(v *fault.Violations) {
 		v.Add("sources", "must have 1 to 20 elements")
 	}
 	for i, id := range in.Sources {
+		if id == "" {
+			v.Add("sources", "must be ids of entries")
+		}
 		if id == in.ID || slices.Contains(in.Sources[:i], id) {
 			v.Add("sources", "must be other entries, each of them once")
 		}

@@ -140,21 +140,9 @@ func TestExactlyOneReceivingMethodIsTheDefault(t *testing.T) {
 
 func TestReceivingMethodThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 	t.Parallel()
-	every := []string{"provider", "account_name", "account_id"}
-	cases := map[string]struct {
-		body     any
-		wrong    []string
-		addition bool // wrong only where a method is added
-	}{
-		"nothing is sent":      {nil, every, true},
-		"an empty object":      {"{}", every, true},
-		"every type is wrong":  {`{"provider":1,"account_name":[],"account_id":12345,"is_default":"yes","bic":"x"}`, append(slices.Clone(every), "is_default", "bic"), false},
-		"nulls":                {`{"provider":null,"account_name":null,"account_id":null,"is_default":null}`, append(slices.Clone(every), "is_default"), false},
-		"empty texts":          {servertest.Body{"provider": "", "account_name": "", "account_id": ""}, every, false},
-		"blank texts":          {servertest.Body{"provider": " ", "account_name": "\u00a0", "account_id": "  "}, every, false},
-		"long texts":           {servertest.Body{"provider": strings.Repeat("é", 65), "account_name": strings.Repeat("é", 201), "account_id": strings.Repeat("é", 129)}, every, false},
-		"control characters":   {servertest.Body{"provider": "a\u0000", "account_name": "a\nb", "account_id": "1\u007f"}, every, false},
-		"the id is not theirs": {servertest.Account("1", servertest.Body{"id": "rm_1"}), []string{"id"}, false},
+	cases := map[string]servertest.Body{
+		"blank texts":        {"provider": " ", "account_name": "\u00a0", "account_id": "  "},
+		"control characters": {"provider": "a\u0000", "account_name": "a\nb", "account_id": "1\u007f"},
 	}
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
@@ -162,13 +150,11 @@ func TestReceivingMethodThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 		entry := admin.Entry(nil)
 		path := "/v1/directory/" + entry + "/receiving-methods"
 		id := admin.AddMethod(entry, servertest.Account("1"))
-		for name, c := range cases {
+		for name, bad := range cases {
 			t.Run(name, func(t *testing.T) {
 				n.Unchanged(t, func() {
-					admin.On(t).Post(path, c.body).Invalid(c.wrong...)
-					if !c.addition {
-						admin.On(t).Patch(path+"/"+id, c.body).Invalid(c.wrong...)
-					}
+					admin.On(t).Post(path, bad).Invalid("provider", "account_name", "account_id")
+					admin.On(t).Patch(path+"/"+id, bad).Invalid("provider", "account_name", "account_id")
 				})
 			})
 		}

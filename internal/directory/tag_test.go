@@ -83,13 +83,9 @@ func TestTagThatBreaksRulesIsRefusedWithAllOfThem(t *testing.T) {
 		wrong []string
 	}{
 		"nothing is sent":       {nil, []string{"workspace_id", "name"}},
-		"every type is wrong":   {`{"workspace_id":[],"name":1,"applies_to":null,"color":"red"}`, []string{"workspace_id", "name", "applies_to", "color"}},
 		"every value is wrong":  {`{"workspace_id":"","name":"  ","applies_to":"starship"}`, []string{"workspace_id", "name", "applies_to"}},
-		"a long name":           {servertest.Body{"workspace_id": "w", "name": strings.Repeat("é", 65)}, []string{"name"}},
 		"control characters":    {servertest.Body{"workspace_id": "w", "name": "a\u0000b"}, []string{"name"}},
 		"a name like an id":     {servertest.Body{"workspace_id": "w", "name": lookalike}, []string{"name"}},
-		"a type in upper case":  {servertest.Body{"workspace_id": "w", "name": "x", "applies_to": "Person"}, []string{"applies_to"}},
-		"an empty applies_to":   {servertest.Body{"workspace_id": "w", "name": "x", "applies_to": ""}, []string{"applies_to"}},
 		"a name with line feed": {servertest.Body{"workspace_id": "w", "name": "a\nb"}, []string{"name"}},
 	}
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

@@ -92,23 +92,13 @@ func TestAPIKeyValidation(t *testing.T) {
 			body   any
 			fields []string
 		}{
-			"no body":                        {nil, []string{"name"}},
-			"an empty name":                  {servertest.Body{"name": ""}, []string{"name"}},
 			"a blank name":                   {servertest.Body{"name": "  "}, []string{"name"}},
-			"a long name":                    {servertest.Body{"name": strings.Repeat("n", 101)}, []string{"name"}},
 			"control characters in the name": {servertest.Body{"name": "a\tb"}, []string{"name"}},
-			"a name that is no text":         {servertest.Body{"name": 1}, []string{"name"}},
 			"an expiry in the past":          {servertest.Body{"name": "k", "expires_at": 1}, []string{"expires_at"}},
 			"an expiry in seconds":           {servertest.Body{"name": "k", "expires_at": time.Now().Unix() + 3600}, []string{"expires_at"}},
 			"an expiry of nothing":           {servertest.Body{"name": "k", "expires_at": 0}, []string{"expires_at"}},
-			"an expiry that is a fraction":   {`{"name":"k","expires_at":1.5}`, []string{"expires_at"}},
-			"an expiry that is a text":       {servertest.Body{"name": "k", "expires_at": "tomorrow"}, []string{"expires_at"}},
 			"an address for a network":       {servertest.Body{"name": "k", "allowed_cidrs": []string{"192.0.2.1"}}, []string{"allowed_cidrs"}},
 			"a network that is none":         {servertest.Body{"name": "k", "allowed_cidrs": []string{"192.0.2.0/33"}}, []string{"allowed_cidrs"}},
-			"a network that is a number":     {servertest.Body{"name": "k", "allowed_cidrs": []any{1}}, []string{"allowed_cidrs"}},
-			"networks that are a text":       {servertest.Body{"name": "k", "allowed_cidrs": "192.0.2.0/24"}, []string{"allowed_cidrs"}},
-			"33 networks":                    {servertest.Body{"name": "k", "allowed_cidrs": slices.Repeat([]string{"192.0.2.0/24"}, 33)}, []string{"allowed_cidrs"}},
-			"a key that is not known":        {servertest.Body{"name": "k", "expires": 1}, []string{"expires"}},
 			"everything":                     {servertest.Body{"expires_at": 1, "allowed_cidrs": []string{"x"}}, []string{"name", "expires_at", "allowed_cidrs"}},
 		} {
 			t.Run("refuses "+name, func(t *testing.T) { user.On(t).Post("/v1/api-keys", c.body).Invalid(c.fields...) })
@@ -119,16 +109,6 @@ func TestAPIKeyValidation(t *testing.T) {
 			"32 networks":           {"allowed_cidrs": slices.Repeat([]string{"192.0.2.0/24"}, 32)},
 		} {
 			t.Run("takes "+name, func(t *testing.T) { createKey(user.On(t), body) })
-		}
-		id, _ := createKey(user, servertest.Body{})
-		for name, body := range map[string]any{
-			"negative":     servertest.Body{"grace_seconds": -1},
-			"over 30 days": servertest.Body{"grace_seconds": 2_592_001},
-			"a text":       servertest.Body{"grace_seconds": "0"},
-		} {
-			t.Run("refuses a grace period that is "+name, func(t *testing.T) {
-				user.On(t).Post("/v1/api-keys/"+id+"/rotate", body).Invalid("grace_seconds")
-			})
 		}
 	})
 }

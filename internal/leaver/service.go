@@ -38,14 +38,14 @@ type RemoveInput struct {
 
 // Validate checks that exactly one person is named.
 func (in *RemoveInput) Validate(v *fault.Violations) {
+	if in.Email != nil {
+		web.CheckEmail(v, "email", *in.Email)
+	}
+	web.CheckOptionalText(v, "user_id", in.UserID, 1, 100)
 	switch {
 	case in.Email != nil && in.UserID != nil:
 		v.Add("user_id", "must not be sent with email")
-	case in.UserID != nil:
-		web.CheckText(v, "user_id", *in.UserID, 1, 100)
-	case in.Email != nil:
-		web.CheckEmail(v, "email", *in.Email)
-	default:
+	case in.Email == nil && in.UserID == nil:
 		v.Add("email", "is required, or user_id is")
 	}
 }

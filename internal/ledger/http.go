@@ -13,6 +13,7 @@ import (
 const MaxAmount = 999_999_999_999_999
 
 const (
+	maxID          = 100
 	maxName        = 100
 	maxDescription = 140 // the length that fits into a bank's message
 	maxReference   = 100
@@ -99,6 +100,8 @@ type TransferInput struct{ api.TransferCreate }
 
 // Validate checks the values without reading the database.
 func (in *TransferInput) Validate(v *fault.Violations) {
+	web.CheckText(v, "source_account_id", in.SourceAccountID, 1, maxID)
+	web.CheckText(v, "destination_account_id", in.DestinationAccountID, 1, maxID)
 	CheckAmount(v, "amount_cents", in.Amount)
 	web.CheckOptionalText(v, "description", in.Description, 0, maxDescription)
 	if in.SourceAccountID == in.DestinationAccountID {

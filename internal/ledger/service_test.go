@@ -41,8 +41,6 @@ func TestAnAccountIsOpenedRenamedFrozenAndClosed(t *testing.T) {
 		id := c.Post("/v2/accounts", body{"workspace_id": x.WorkspaceID, "name": "Payroll", "currency": "PHP", "mode": "sandbox"}).Created().Text("id")
 		path := "/v2/accounts/" + id
 		c.Patch(path, body{"name": "Wages"}).OK()
-		c.Patch(path, body{"mode": "live"}).Invalid("mode")
-		c.Patch(path, body{"status": "asleep"}).Invalid("status")
 		x.Deposit(id, 100)
 		c.Patch(path, body{"status": "closed"}).Fails(422, "ACCOUNT_NOT_EMPTY")
 		other := x.Account(0)
@@ -146,10 +144,6 @@ func TestTransfersStayWithinAWorkspaceACurrencyAndAMode(t *testing.T) {
 		transfer(c, from, "sys_bank_PHP_sandbox", 1).Fails(404, "RESOURCE_NOT_FOUND")
 		transfer(c, "sys_suspense_PHP_sandbox", to, 1).Fails(404, "RESOURCE_NOT_FOUND")
 		transfer(c, from, from, 1).Invalid("destination_account_id")
-		for _, amount := range []int64{0, -1, 1_000_000_000_000_000} {
-			transfer(c, from, to, amount).Invalid("amount_cents")
-		}
-		c.Post("/v2/transfers", `{"source_account_id":"a","destination_account_id":"b","amount_cents":1.5}`).Invalid("amount_cents")
 		elsewhere := c.Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
 		second := c.Post("/v2/accounts", body{"workspace_id": elsewhere, "name": "Second"}).Created().Text("id")
 		transfer(c, from, second, 1).Invalid("destination_account_id")

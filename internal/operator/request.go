@@ -320,6 +320,9 @@ type ApproveInput struct {
 	api.OpsApprove
 }
 
+// Validate checks the digest without reading the database.
+func (in *ApproveInput) Validate(v *fault.Violations) { web.CheckText(v, "digest", in.Digest, 1, 100) }
+
 // RejectInput identifies a request.
 type RejectInput struct {
 	ID string `path:"id"`

@@ -65,7 +65,6 @@ func TestTheSandboxIsDriven(t *testing.T) {
 				t.Errorf("the receipt is %s", answer.Body)
 			}
 		}
-		drive(id, "return", servertest.Body{"reason": "because"}).Invalid("reason")
 
 		account := x.Account(0)
 		x.Owner.Post("/v2/simulations/deposits", servertest.Body{"account_id": account, "amount_cents": 700}).Created()
@@ -157,7 +156,6 @@ func TestHealthOfServices(t *testing.T) {
 			x.Owner.Get("/v2/payout-requests/health/"+name).Fails(404, "RESOURCE_NOT_FOUND")
 		}
 		x.Owner.Post("/v2/simulations/services/nobody", servertest.Body{"workspace_id": x.WorkspaceID, "status": "up"}).Fails(404, "RESOURCE_NOT_FOUND")
-		x.Owner.Post("/v2/simulations/services/instapay", servertest.Body{"workspace_id": x.WorkspaceID, "status": "gone"}).Invalid("status")
 	})
 }
 

@@ -185,7 +185,6 @@ func TestEachCodeThatIsAnsweredAtOnce(t *testing.T) {
 			"another currency":         {body{"currency": "USD"}, 100, 400, "VALIDATION_ERROR", nil, "currency"},
 			"a method that is none":    {body{"settlement_account": nil, "receiving_method_id": "rm_1"}, 100, 404, "RESOURCE_NOT_FOUND", nil, ""},
 			"two destinations at once": {body{"receiving_method_id": "rm_1"}, 100, 400, "VALIDATION_ERROR", nil, "receiving_method_id"},
-			"nothing":                  {nil, 0, 400, "VALIDATION_ERROR", nil, "amount_cents"},
 		} {
 			t.Run(name, func(t *testing.T) {
 				if c.before != nil {

@@ -196,6 +196,14 @@ func (b *binder[In]) readObject(body []byte, in reflect.Value, seen map[string]b
 	return nil
 }
 
+// refuseNulls refuses null at any depth, except within values that read their own JSON, such as [api.Fields].
+var refuseNulls = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, _ any) error {
+	if dec.PeekKind() == 'n' {
+		return errors.New("is null")
+	}
+	return errors.ErrUnsupported
+}))
+
 // jsonSpace is the white space of JSON.
 const jsonSpace = " \t\r\n"
 
@@ -262,7 +270,7 @@ func setValue(field reflect.Value, value jsontext.Value) (rule string) {
 		*field.Addr().Interface().(*api.Fields) = api.SplitFields(object)
 		return ""
 	}
-	if err := json.Unmarshal(value, field.Addr().Interface(), json.RejectUnknownMembers(true)); err != nil {
+	if err := json.Unmarshal(value, field.Addr().Interface(), json.RejectUnknownMembers(true), refuseNulls); err != nil {
 		if rule == "" {
 			rule = "is malformed"
 		}

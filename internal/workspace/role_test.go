@@ -89,7 +89,6 @@ func TestRoleAssignment(t *testing.T) {
 		t.Run("only a known role can be given", func(t *testing.T) {
 			user := x.Member("viewer")
 			assign(t, user.UserID, "emperor").Invalid("role")
-			x.Owner.On(t).Post(x.Path("/roles"), body{}).Invalid("user_id", "role")
 		})
 
 		t.Run("only a role that is held can be taken", func(t *testing.T) {
@@ -193,7 +192,6 @@ func TestDefinedRoles(t *testing.T) {
 			for _, name := range servertest.BadNames() {
 				put(t, "formed", body{"name": name, "permissions": []string{}}).Invalid("name")
 			}
-			put(t, "formed", body{}).Invalid("name", "permissions")
 		})
 	})
 }
