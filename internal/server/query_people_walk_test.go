@@ -92,6 +92,8 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	suspended, lax, alone := rule(body{"approvals": 2}).Text("id"), rule(body{"approvals": 2}).Text("id"), w.node.Tenant(w.t)
 	own := alone.Owner.Post("/v2/approval-rules", body{"workspace_id": alone.WorkspaceID, "approvals": 0}).OK().Text("id")
 	alone.Owner.Post("/v2/approval-rules", body{"workspace_id": alone.WorkspaceID, "approvals": 1}).Invalid("approvals")
+	free := alone.Owner.Post("/v2/limits", body{"workspace_id": alone.WorkspaceID, "per": "day", "amount_cents": 100}).OK().Text("id")
+	alone.Owner.Delete("/v2/limits/" + free).OK()
 	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (ledger.Account, audit.Event, error) {
 		if err := tx.Exec(`UPDATE payout_rule SET approvals = 0 WHERE id = $1`, lax); err != nil {
 			return ledger.Account{}, audit.Event{}, err
