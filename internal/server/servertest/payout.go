@@ -38,12 +38,26 @@ func (x *Tenant) Sent(number string) string {
 		case "pending":
 			continue
 		case "processing":
-			if end := number[len(number)-4:]; end < "9011" || end > "9013" { // payouts to these numbers stay in that status
+			end := number[len(number)-4:]
+			if end < "9011" || end > "9013" || x.sending(id) { // payouts to these numbers stay in that status
 				continue
 			}
 		}
 		return id
 	}
+}
+
+// sending reports whether the answer of the rail is not stored yet.
+func (x *Tenant) sending(id string) (unanswered bool) {
+	x.t.Helper()
+	err := x.Node.DB.Read(x.t.Context(), func(q db.Q) (err error) {
+		unanswered, err = q.Row(`SELECT id FROM payout_attempt WHERE payout_id = $1 AND state = 'sending'`, id).Scan(new(string))
+		return err
+	})
+	if err != nil {
+		x.t.Fatalf("read the attempts of a payout: %v", err)
+	}
+	return unanswered
 }
 
 // Stuck creates a payout of a mode about which its rail contradicts itself.
