@@ -336,8 +336,8 @@ func importCounts(i *client.Import) string {
 // fetchRefused writes the refused lines to a file and prints the first of them. It does not overwrite the file of an earlier run, which may
 // have been corrected.
 func fetchRefused(c *call, i *client.Import, name string) error {
-	told := &refusalPrinter{format: i.Format, say: func(text string) { c.say("%s", text) }}
-	fetch := func(w io.Writer) error { return c.Directory.RefusedLines(c, i.ID, io.MultiWriter(w, told)) }
+	refusals := &refusalPrinter{format: i.Format, say: func(text string) { c.say("%s", text) }}
+	fetch := func(w io.Writer) error { return c.Directory.RefusedLines(c, i.ID, io.MultiWriter(w, refusals)) }
 	var err error
 	if name == "" {
 		err = fetch(io.Discard)
@@ -352,7 +352,7 @@ func fetchRefused(c *call, i *client.Import, name string) error {
 	if err != nil {
 		return fmt.Errorf("fetch the refused lines: %w", err)
 	}
-	told.print()
+	refusals.print()
 	return nil
 }
 
