@@ -30,7 +30,7 @@ func TestAnotherPersonApprovesAPayoutBeforeItsMoneyIsTaken(t *testing.T) {
 			before := maker.Balances(account)
 			var p api.Payout
 			maker.Post(payouts, request(account, 10_000, body{"description": name})).Created().Data(&p)
-			if p.Status != api.PayoutInitiated || p.ApprovalID == "" || !strings.Contains(p.ApprovalReason, "Another person has to approve") {
+			if p.Status != api.PayoutInitiated || p.ApprovalID == "" || !strings.Contains(p.ApprovalReason, "Needs approval") {
 				t.Fatalf("the payout is %+v", p)
 			}
 			has(maker, account, before[0], before[1])

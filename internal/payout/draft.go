@@ -393,7 +393,7 @@ func (s *Service) screen(ctx context.Context, list []*draft) error {
 			case Deny:
 				d.faults = append(d.faults, fault.New(api.CodeScreeningDenied, "the screening refuses it: %s", why))
 			case Hold:
-				d.need = d.need.or(Need{Approvals: 1, Why: "Somebody has to approve it, because the screening holds it: " + why})
+				d.need = d.need.or(Need{Approvals: 1, Why: "Needs approval from an approver, because the screening holds it: " + why})
 			}
 			return err
 		})

@@ -112,12 +112,12 @@ func TestOnePersonPaysWithoutApprovalAndTheAnswerAndTheLogSaySo(t *testing.T) {
 		if p.Status != api.PayoutPending || p.SettlementRail != "instapay" || p.SettlementAccount.BankAccountNumber != "•••• 7890" || p.ExpectedAt == 0 {
 			t.Errorf("the payout is %+v", p)
 		}
-		if !strings.Contains(p.ApprovalReason, "Nobody has to approve") || !strings.Contains(p.RailReason, "InstaPay") {
+		if !strings.Contains(p.ApprovalReason, "No approval needed") || !strings.Contains(p.RailReason, "InstaPay") {
 			t.Errorf("the reasons are %q and %q", p.ApprovalReason, p.RailReason)
 		}
 		has(x.Owner, account, 60_000, 40_000)
 		row := x.Owner.Get("/v1/audit?workspace_id=" + x.WorkspaceID + "&resource_id=" + p.ID).OK().LastRow("payout.request.created")
-		if text := row["description"].(string); !strings.Contains(text, "Nobody has to approve") || strings.Contains(text, "1234567890") {
+		if text := row["description"].(string); !strings.Contains(text, "No approval needed") || strings.Contains(text, "1234567890") {
 			t.Errorf("the log says %q", text)
 		}
 	})

@@ -57,9 +57,9 @@ func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, e
 		}
 		return need, nil
 	case g.people.At(r.db.Now()).Demanded():
-		return Need{Approvals: 1, Why: "Another person has to approve, because the workspace has one who may make payouts and another who may approve them."}, nil
+		return Need{Approvals: 1, Why: "Needs approval from an approver."}, nil
 	}
-	return Need{Why: "Nobody has to approve, because the workspace has no second person who could."}, nil
+	return Need{Why: "No approval needed: the workspace has no second person."}, nil
 }
 
 // rule is a row of the table payout_rule.
