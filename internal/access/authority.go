@@ -161,13 +161,13 @@ func (a *Authority) RequireToGrant(ctx context.Context, by audit.Actor, workspac
 
 // RequireToGive is RequireToGrant for a caller who holds a set of permissions.
 func RequireToGive(held, given Set, workspaceID string) error {
-	return requireAll(held, given, workspaceID, "nobody can grant a permission that they do not hold: ")
+	return requireAll(held, given, workspaceID, "you cannot grant a permission that you do not have: ")
 }
 
 // RequireToTouch returns an error unless the caller's permissions include everything that the affected member or role holds. A caller
 // cannot change or remove a member or role above their own.
 func RequireToTouch(held, target Set, workspaceID string) error {
-	return requireAll(held, target, workspaceID, "nobody can change a member or a role with a permission that they do not hold: ")
+	return requireAll(held, target, workspaceID, "you cannot change a member or a role with a permission that you do not have: ")
 }
 
 func requireAll(held, all Set, workspaceID, message string) error {

@@ -113,7 +113,7 @@ func TestAuthority(t *testing.T) {
 			want api.Code
 		}{
 			{"the owner", access.OrgSettingsWrite, ""},
-			{"a viewer", access.OrgRead, ""}, // whoever is in a workspace is in its organization
+			{"a viewer", access.OrgRead, ""}, // members of a workspace are members of its organization
 			{"a viewer", access.OrgSettingsRead, ""},
 			{"a viewer", access.OrgSettingsWrite, api.CodeForbidden},
 			{"without a role", access.OrgRead, ""},

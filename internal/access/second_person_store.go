@@ -68,7 +68,7 @@ type recorded struct {
 }
 
 // staffOf returns the permissions of each member of a workspace. It reads the recorded approvers first, because another transaction may add
-// a member meanwhile: whoever is recorded and not a member is gone.
+// a member meanwhile: a recorded person who is not a member has left.
 func staffOf(q db.Q, workspaceID string) (staff, error) {
 	all := staff{people: map[string]person{}, clients: map[string]person{}}
 	var err error

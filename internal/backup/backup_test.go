@@ -309,7 +309,7 @@ func older(t *testing.T, s dbtest.Store) {
 
 const noStore, olderStore, sameStore = "no store", "older", "of this program"
 
-// schemaOf says what is in the place of a store, and changes nothing.
+// schemaOf describes the tables at the place of a store.
 func schemaOf(t *testing.T, s dbtest.Store) string {
 	t.Helper()
 	config := s.Config

@@ -39,7 +39,7 @@
 //   - Before the source is committed: the source is unchanged. The target is incomplete, and empty or
 //     full. Running the move again fills it, or finds that it is equal.
 //   - After the source is committed, before the mark of the target is cleared: no server can open either
-//     store. Running the move again compares them once more and clears the mark.
+//     store. Running the move again compares them again and clears the mark.
 //   - Another process changes the source meanwhile: its write waits, and fails after ten seconds (SQLite)
 //     or thirty (PostgreSQL). Servers are kept away by their lock. After the move the source refuses
 //     every audit row, so that a process that still has it open can change nothing.

@@ -95,7 +95,7 @@ func (s *Store) BindStore(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Data, "data", "./bursar-data", "folder of the embedded SQLite database [BURSAR_DATA]")
 	flags.StringVar(&s.DatabaseURL, "database-url", "", "PostgreSQL database to use instead, such as postgres://user@host/database [BURSAR_DATABASE_URL]")
 	flags.StringVar(&s.VaultKey, "vault-key", "", "file of the key that seals account numbers and other secrets in the database; default DATA/vault.key [BURSAR_VAULT_KEY]")
-	flags.StringVar(&s.VaultCommand, "vault-command", "", "program that wraps and unwraps that key instead, such as one that asks a key management service [BURSAR_VAULT_COMMAND]")
+	flags.StringVar(&s.VaultCommand, "vault-command", "", "program that wraps and unwraps that key instead, such as a client of a key management service [BURSAR_VAULT_COMMAND]")
 }
 
 // BindKey adds the flag of the key that signs the audit log.
@@ -143,7 +143,7 @@ func (s *Serve) BindServe(flags *pflag.FlagSet) {
 	flags.StringVar(&s.Holidays, "holidays", "", "file with holidays that are not in the built-in table, such as '2026-12-24 Christmas Eve', or that are none after all, such as '-2026-12-24' [BURSAR_HOLIDAYS]")
 	flags.StringVar(&s.ScreeningCommand, "screening-command", "", "program that gets each payout as JSON and prints whether to allow, hold or deny it [BURSAR_SCREENING_COMMAND]")
 	flags.StringVar(&s.ScreeningURL, "screening-url", "", "address that gets the same by POST and answers the same [BURSAR_SCREENING_URL]")
-	flags.DurationVar(&s.DrainDelay, "drain-delay", time.Second, "how long the server still takes requests when it stops, while /readyz says so; longer than your load balancer takes to notice [BURSAR_DRAIN_DELAY]")
+	flags.DurationVar(&s.DrainDelay, "drain-delay", time.Second, "how long a stopping server accepts requests, while /readyz answers 503; longer than your load balancer needs to notice [BURSAR_DRAIN_DELAY]")
 	flags.DurationVar(&s.DrainTimeout, "drain-timeout", 30*time.Second, "how long the server waits for unfinished requests when it stops [BURSAR_DRAIN_TIMEOUT]")
 	flags.StringVar(&s.Backup, "backup", "", "copy the embedded store there all the time: a folder, or s3://bucket/prefix, for which the variables of the tools of AWS are read [BURSAR_BACKUP]")
 	flags.StringSliceVar(&s.BackupRecipients, "backup-recipient", nil, "public key of age that can read the backup, which is not encrypted without; can be repeated [BURSAR_BACKUP_RECIPIENT]")
@@ -250,7 +250,7 @@ func (s *Serve) Check() error {
 		return err
 	}
 	if s.Backup != "" && s.DatabaseURL != "" {
-		return errors.New("--backup is for an embedded store: PostgreSQL has its own, as docs/operating.md tells")
+		return errors.New("--backup is for an embedded store: PostgreSQL has its own: see docs/operating.md")
 	}
 	if s.Backup != "" && !strings.HasPrefix(s.Backup, "s3:") && isInside(s.Backup, s.Data) {
 		return errors.New("--backup is in the data folder, and would be lost with it: choose another folder or an object store")
@@ -335,7 +335,7 @@ func (s *Serve) checkListeners() error {
 		return fmt.Errorf("--pprof must be a loopback address and a port, such as 127.0.0.1:6060, not %q, because profiles must not be public", s.Pprof)
 	}
 	if s.Public() && !s.TLS() && len(s.TrustedProxies) == 0 && !s.InsecureHTTP {
-		return fmt.Errorf("--listen %s is open to the network, and plain HTTP would show passwords, keys and tokens to everybody on the way: "+
+		return fmt.Errorf("--listen %s is open to the network, and plain HTTP would show passwords, keys and tokens to everyone on the way: "+
 			"use TLS with --tls-cert and --tls-key or with --acme-domain, name the network of a proxy that terminates TLS with --trusted-proxies, "+
 			"or accept plain HTTP with --insecure-http", s.Listen)
 	}

@@ -84,7 +84,7 @@ func (g *Coalescer[In, Out]) Write(ctx context.Context, key string, by Caller, i
 		g.mu.Unlock()
 		select {
 		case <-m.done:
-		case <-ctx.Done(): // it may be committed or not, as with a transaction of its own
+		case <-ctx.Done(): // it may be committed or not, as with a separate transaction
 			return m.none(), fmt.Errorf("wait for others of the same row: %w: %w", ErrUnknown, ctx.Err())
 		}
 		if m.alone {
@@ -100,7 +100,7 @@ func (g *Coalescer[In, Out]) Write(ctx context.Context, key string, by Caller, i
 
 func (*queued[In, Out]) none() (out Out) { return out }
 
-// writeAlone carries out a mutation in a transaction of its own.
+// writeAlone carries out a mutation in a separate transaction.
 func (g *Coalescer[In, Out]) writeAlone(m *queued[In, Out]) (Out, error) {
 	return write(m.ctx, g.db, m.By, &m.trials, func(tx *Tx) (Out, audit.Event, error) {
 		results, err := g.run(tx, []Request[In]{m.Request})
@@ -160,7 +160,7 @@ func (g *Coalescer[In, Out]) writeTogether(list []*queued[In, Out]) error {
 	err := g.db.engine.Write(ctx, func(c engine.Conn) error {
 		bump = false
 		tx := &Tx{Q: Q{c}, db: g.db}
-		var asks []Request[In]
+		var requests []Request[In]
 		var at []*queued[In, Out]
 		for _, m := range list {
 			m.alone, m.out = false, m.none()
@@ -175,12 +175,12 @@ func (g *Coalescer[In, Out]) writeTogether(list []*queued[In, Out]) error {
 					return m.err
 				}
 			}
-			asks, at = append(asks, m.Request), append(at, m)
+			requests, at = append(requests, m.Request), append(at, m)
 		}
-		if len(asks) == 0 {
+		if len(requests) == 0 {
 			return nil
 		}
-		results, err := g.run(tx, asks)
+		results, err := g.run(tx, requests)
 		if err != nil {
 			return err
 		}

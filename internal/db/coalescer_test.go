@@ -69,15 +69,15 @@ func newSpender(t testing.TB, d *db.DB, balance int64) *spender {
 	return s
 }
 
-// together asks for mutations of which all but the first wait for each other.
-func (s *spender) together(t testing.TB, asks ...func() error) []error {
+// together runs mutations of which all but the first wait for each other.
+func (s *spender) together(t testing.TB, requests ...func() error) []error {
 	t.Helper()
-	errs := make([]error, len(asks))
+	errs := make([]error, len(requests))
 	var all sync.WaitGroup
-	start := func(i int) { all.Go(func() { errs[i] = asks[i]() }) }
+	start := func(i int) { all.Go(func() { errs[i] = requests[i]() }) }
 	start(0)
 	wait.Until(t, "the first runs", func() bool { return s.transactions.Load() == 1 })
-	for i := 1; i < len(asks); i++ {
+	for i := 1; i < len(requests); i++ {
 		start(i)
 		wait.Until(t, "it waits", func() bool { return s.Coalescer.Waiting("balance") == i })
 	}
@@ -110,7 +110,7 @@ func TestGatheredMutationsShareATransactionAndAreDecidedInOrder(t *testing.T) {
 		if s.transactions.Load() != 2 || s.largest.Load() != 3 {
 			t.Errorf("there were %d transactions, the largest with %d mutations", s.transactions.Load(), s.largest.Load())
 		}
-		if balance(t, d) != 0 || auditRows(t, d) != 4 { // one is that of the balance
+		if balance(t, d) != 0 || auditRows(t, d) != 4 { // one belongs to the balance
 			t.Errorf("%d is left, with %d audit rows", balance(t, d), auditRows(t, d))
 		}
 	})
@@ -195,7 +195,7 @@ func BenchmarkGather(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/queued=%t", name, queued), func(b *testing.B) {
 				d := store(b).Open(b)
 				s := newSpender(b, d, 1<<60)
-				s.transactions.Store(1) // nobody waits for the first
+				s.transactions.Store(1) // none waits for the first
 				var n atomic.Int64
 				b.SetParallelism(32)
 				b.RunParallel(func(pb *testing.PB) {

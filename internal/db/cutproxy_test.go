@@ -20,10 +20,10 @@ const (
 	cutNever       cut = iota
 	cutBeforeSent      // the server never gets COMMIT
 	cutBeforeTold      // the server has committed, and its answer is lost
-	cutWhileItRuns     // the client is told that the connection broke, and the server commits later
+	cutWhileItRuns     // the client gets a broken connection, and the server commits later
 )
 
-// cancelRequest is the code of a connection that only asks to cancel what another does.
+// cancelRequest is the code of a connection that only cancels the statement of another.
 const cancelRequest = 80877102
 
 // cutProxy passes PostgreSQL's protocol on, and breaks the connection of the next COMMIT if it was
@@ -163,7 +163,7 @@ func (a *answers) discarding() bool {
 	return a.discard
 }
 
-// pass passes what the client says on, batch by batch, until the connection ends or is cut.
+// pass forwards the messages of the client, batch by batch, until the connection ends or is cut.
 func (p *cutProxy) pass(client io.Reader, server io.Writer, back *answers) {
 	// The first message has no type.
 	length := make([]byte, 4)
@@ -203,7 +203,7 @@ func (p *cutProxy) pass(client io.Reader, server io.Writer, back *answers) {
 			hasCommit = hasCommit || commits[string(texts[1])]
 		}
 		if head[0] != 'S' && head[0] != 'Q' && head[0] != 'X' && head[0] != 'H' && head[0] != 'p' {
-			continue // the batch goes on
+			continue // the batch is not complete
 		}
 		at := cutNever
 		if hasCommit {

@@ -168,7 +168,7 @@ func (d *DB) openPostgres(ctx context.Context, c Config) (engine.Engine, error) 
 // Close waits for the writes that have started and closes the store.
 func (d *DB) Close() error { return d.engine.Close() }
 
-// Shred removes erased data from the files of the store, as far as the engine can.
+// Shred removes erased data from the files of the store, where the engine supports it.
 // docs/operating.md describes how far that is.
 func (d *DB) Shred(ctx context.Context) error { return d.engine.Shred(ctx) }
 

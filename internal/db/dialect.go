@@ -44,7 +44,7 @@ type dialect struct {
 	auditRows string
 
 	// time is the query for the clock of the database in Unix milliseconds. It is empty on SQLite,
-	// which has no clock of its own.
+	// which has no clock.
 	time string
 
 	// noTimeout is the statement that removes the timeout from the statements that follow.

@@ -45,7 +45,7 @@ func TestTheEpochChangesWithAccess(t *testing.T) {
 	})
 }
 
-// A node on PostgreSQL hears of its own earlier changes at any time, so only SQLite
+// A node on PostgreSQL can be notified of its own earlier changes at any time, so only SQLite
 // shows that the epoch stays the same.
 func TestTheEpochStaysIfAccessDoesNotChange(t *testing.T) {
 	d := dbtest.SQLite(t).Open(t)

@@ -110,7 +110,7 @@ func TestACommitThatItsStandbyNeverConfirmedIsNotAnsweredAsDone(t *testing.T) {
 	must(t, p.Standby.Kill())
 	done := make(chan error, 1)
 	go func() { done <- put(context.Background(), d, "alone") }()
-	// Whoever cancels the wait makes the server answer COMMIT with a warning.
+	// If the wait is canceled, the server answers COMMIT with a warning.
 	conn, err := pgx.Connect(t.Context(), p.Primary.URL("postgres", ""))
 	must(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()

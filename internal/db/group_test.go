@@ -98,7 +98,7 @@ func TestAWriteThatFailsIsUndoneAlone(t *testing.T) {
 				})
 				all.Wait()
 				if err == nil {
-					t.Error("the write that failed was told that it succeeded")
+					t.Error("the failed write reported success")
 				}
 				if has(t, d, name) {
 					t.Error("what the failed write did is still there")
@@ -119,7 +119,7 @@ func TestTheStoreKeepsWritingAfterAPanic(t *testing.T) {
 		d := store.Open(t)
 		err := change(t.Context(), d, happened, func(*db.Tx) error { panic("on purpose") })
 		if err == nil || !strings.Contains(err.Error(), "panic") {
-			t.Errorf("a panic came back as %v", err)
+			t.Errorf("a panic was returned as %v", err)
 		}
 		mustPut(t, d, "after")
 	})

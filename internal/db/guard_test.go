@@ -28,7 +28,7 @@ func makeWorkspace(t *testing.T, d *db.DB) {
 	}
 }
 
-// forgeries are ways to change what the audit log says.
+// forgeries are ways to falsify the audit log.
 var forgeries = map[string]struct{ engine, sql string }{
 	"update":   {"", `UPDATE audit_log SET entry = '["forged"]'`},
 	"personal": {"", `UPDATE audit_log SET personal = '["forged"]'`},

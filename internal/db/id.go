@@ -29,7 +29,7 @@ func (s *idSource) next(prefix string) (id string, at int64) {
 // creation, so a range of time is a range of ids.
 func FirstID(prefix string, at int64) string { return encodeID(prefix, uint64(at)<<16, 0) }
 
-// DerivedID returns an id for something that has a time but no id of its own. It is derived from a
+// DerivedID returns an id for something that has a time but no id. It is derived from a
 // text that names the thing.
 func DerivedID(prefix string, at int64, name string) string {
 	sum := sha256.Sum256([]byte(name))

@@ -33,7 +33,7 @@ func TestAPackedIDIsTheSameID(t *testing.T) {
 	}
 	for _, id := range ids {
 		if got := unpack(t, "entry", db.PackID("entry", id)); got != id {
-			t.Errorf("%s comes back as %s", id, got)
+			t.Errorf("%s is unpacked as %s", id, got)
 		}
 	}
 }

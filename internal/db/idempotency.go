@@ -44,7 +44,7 @@ type IdempotencyKey struct {
 	expired     bool // Lookup found an answer that is too old to be replayed
 }
 
-// AnswerSecrets returns a secret that encrypts stored answers, and its id. Id 0 asks for
+// AnswerSecrets returns a secret that encrypts stored answers, and its id. Id 0 selects
 // the current one.
 type AnswerSecrets func(ctx context.Context, id int64) (used int64, secret []byte, err error)
 

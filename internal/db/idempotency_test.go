@@ -22,7 +22,7 @@ func idempotencyKey(t *testing.T, d *db.DB, request string) *db.IdempotencyKey {
 	return key
 }
 
-// Whoever has the database and guesses the caller's key, or tries what a request may have
+// An attacker who has the database and guesses the caller's key, or tries what a request may have
 // said, learns nothing without the secret.
 func TestAKeptAnswerNeedsTheSecret(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

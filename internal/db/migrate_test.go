@@ -178,7 +178,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	}{
 		"nothing given":    {db.Config{}, "neither a data folder nor a database URL"},
 		"malformed URL":    {db.Config{URL: "postgres://user:hunter2@[broken"}, "malformed"},
-		"nobody listens":   {db.Config{URL: "postgres://user:hunter2@127.0.0.1:1/x?sslmode=disable"}, "reach PostgreSQL"},
+		"unreachable":      {db.Config{URL: "postgres://user:hunter2@127.0.0.1:1/x?sslmode=disable"}, "reach PostgreSQL"},
 		"folder is a file": {db.Config{Dir: "main_test.go"}, "data folder"},
 		"folder in a file": {db.Config{Dir: "main_test.go/below"}, "data folder"},
 	} {

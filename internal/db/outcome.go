@@ -27,7 +27,7 @@ const outcomeTimeout = 10 * time.Second
 const outcomePause = 100 * time.Millisecond
 
 // auditID is the id of an audit row. The row's time is part of its id, so a span of time is a
-// span of ids and needs no index of its own.
+// span of ids and needs no separate index.
 type auditID struct {
 	text string
 	at   int64

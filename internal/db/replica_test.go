@@ -212,17 +212,17 @@ func TestAfterAFailoverTheOtherServerIsTheReplica(t *testing.T) {
 func TestAReplicaIsOfTheSameStore(t *testing.T) {
 	p := startAsync(t)
 	other := dbtest.Postgres(t)
-	told := make(chan error, 1)
+	reports := make(chan error, 1)
 	d, err := db.Open(t.Context(), db.Config{URL: p.URL(), ReadURL: other.Config.URL, OnReplica: func(err error) {
 		select {
-		case told <- err:
+		case reports <- err:
 		default:
 		}
 	}})
 	must(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	mustPut(t, d, "kept")
-	if err := <-told; err == nil || !strings.Contains(err.Error(), "no copy of the store") {
+	if err := <-reports; err == nil || !strings.Contains(err.Error(), "no copy of the store") {
 		t.Errorf("the reason is %v", err)
 	}
 	if lists(t, d, "kept") != 1 {
@@ -234,7 +234,7 @@ func TestAListThatFailsAtTheReplicaIsAskedOfThePrimary(t *testing.T) {
 	p := startAsync(t)
 	d := openWithReplica(t, p)
 	mustPut(t, d, "kept")
-	// On a busy machine the replica may be behind, and then it is not asked at all.
+	// On a busy machine the replica may be behind, and then it is not used.
 	wait.Until(t, "a list fails at the replica, which stays fit, and not at the primary", func() bool {
 		runs, n := 0, 0
 		err := d.ReadList(t.Context(), func(q db.Q) error {
@@ -260,7 +260,7 @@ func TestSQLiteHasNoReplica(t *testing.T) {
 	}
 }
 
-// BenchmarkListBesideWrites compares lists by the replica with lists by the primary, while somebody
+// BenchmarkListBesideWrites compares lists by the replica with lists by the primary, while a writer
 // writes all the time.
 func BenchmarkListBesideWrites(b *testing.B) {
 	p := dbtest.Pair(b)

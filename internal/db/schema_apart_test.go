@@ -9,7 +9,7 @@ import (
 	"bursar/internal/db/dbtest/pgcluster"
 )
 
-// Two stores can share a database of PostgreSQL, each with a search_path of its own. Neither sees the rows, the lock or the
+// Two stores can share a database of PostgreSQL, each with its own search_path. Neither sees the rows, the lock or the
 // changes of access of the other.
 func TestStoresInTwoSchemasOfADatabaseAreApart(t *testing.T) {
 	t.Parallel()

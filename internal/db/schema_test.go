@@ -8,7 +8,7 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-// The references of the directory hold whoever writes, and what belongs to an entry goes with it.
+// Foreign keys of the directory hold for every writer, and the parts of an entry are deleted with it.
 func TestTheDirectoryKeepsItsReferences(t *testing.T) {
 	const copied = `type, status, label, label_sent, name, fields, words, created_at, updated_at`
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

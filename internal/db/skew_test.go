@@ -14,7 +14,7 @@ func TestTheSkewOfANodeIsThatOfItsClock(t *testing.T) {
 		}
 		ahead := store.OpenAt(t, func() time.Time { return time.Now().Add(time.Hour) })
 		if skew, err := ahead.Skew(t.Context()); err != nil || skew != 0 {
-			t.Errorf("a store with a clock of its own is %s ahead, %v", skew, err)
+			t.Errorf("a store with the clock of its node is %s ahead, %v", skew, err)
 		}
 	})
 }

@@ -19,7 +19,7 @@ func (a AccountLink) Message() Message {
 			"This is your link to set up or recover how you sign in to Bursar:",
 			a.Link,
 			"It expires on "+moment(a.ExpiresAt)+".",
-			"The link is for you alone. Never forward it, and give it to nobody who asks for it: whoever opens it can sign in as you.",
+			"The link is for you alone. Never forward it, and do not give it to anyone: anyone who opens it can sign in as you.",
 			"If you did not ask for this, ignore this message. Nothing changes until the link is used.",
 		),
 		Button: Button{Label: "Continue", Link: a.Link},

@@ -14,9 +14,9 @@ var (
 	APayoutResolution = ApprovalNoun{"finding whether a payout was paid", "findings whether payouts were paid",
 		"Before you approve, check the evidence with the bank or its statement."}
 	APayoutChange = ApprovalNoun{"change of how payouts are guarded", "changes of how payouts are guarded",
-		"Before you approve, ask whoever wants it why payouts should be guarded less."}
+		"Before you approve, ask the requester why the rules should be looser."}
 	AHeldPayout = ApprovalNoun{"held payout", "held payouts", "Before you approve, compare the payout with the limit or rule that holds it."}
-	AGrant      = ApprovalNoun{"grant of a role", "grants of roles", "Before you approve, ask whoever wants it why this person should decide."}
+	AGrant      = ApprovalNoun{"grant of a role", "grants of roles", "Before you approve, ask the requester why this person should approve."}
 	ARequest    = ApprovalNoun{"request", "requests", BankDetailsChange.Advice}
 )
 
@@ -62,7 +62,7 @@ type ApprovalDecided struct {
 
 // Message returns the mail.
 func (a ApprovalDecided) Message() Message {
-	text := "What you asked for in the workspace “" + plainName(a.Workspace) + "” on Bursar is " + a.State
+	text := "Your request in the workspace “" + plainName(a.Workspace) + "” on Bursar is " + a.State
 	if decider := plainName(a.Decider); decider != "" {
 		text += ", by " + decider
 	}

@@ -107,7 +107,7 @@ func parseStartTLS(u *url.URL, s server) (gomail.TLSPolicy, error) {
 	case s.implicitTLS:
 		return 0, errors.New("starttls=off does not go with smtps://, which is TLS from the start")
 	case !s.loopback:
-		return 0, errors.New("starttls=off is for a mail server at a loopback address: Bursar must not send a password in clear, nor a link that signs somebody in")
+		return 0, errors.New("starttls=off is for a mail server at a loopback address: Bursar must not send a password in clear, nor a sign-in link")
 	}
 	return gomail.NoTLS, nil
 }

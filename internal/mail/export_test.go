@@ -23,16 +23,16 @@ type Taken struct {
 	batch  batch
 }
 
-// TakeAll is Take for a node that goes on later.
+// TakeAll is Take for a node that continues later.
 func (m *Mailer) TakeAll(ctx context.Context, lane Lane) (Taken, error) {
 	b, err := m.claim(ctx, lane)
 	return Taken{m, b}, err
 }
 
-// Deliver goes on.
+// Deliver continues.
 func (t Taken) Deliver(ctx context.Context) error { return t.mailer.deliver(ctx, ctx, t.batch) }
 
-// SetGrace sets how long Run goes on after its context.
+// SetGrace sets how long Run continues after its context.
 func (m *Mailer) SetGrace(grace time.Duration) { m.grace = grace }
 
 const (
@@ -40,6 +40,6 @@ const (
 	Capacity = capacity
 	// Lease is how long other nodes leave a message to the one that delivers it.
 	Lease = lease
-	// MaxAge is when a message goes that nobody has sent.
+	// MaxAge is when an unsent message is dropped.
 	MaxAge = maxAge
 )

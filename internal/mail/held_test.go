@@ -32,7 +32,7 @@ func TestAMailAboutHeldPayoutsNamesAFewAndCountsAll(t *testing.T) {
 	}
 }
 
-// Whoever made the client chose its name.
+// The creator of the client chose its name.
 func TestAMailAboutHeldPayoutsShowsNamesAsPlainText(t *testing.T) {
 	m := mail.HeldPayouts{To: recipient, Task: mail.EndHeld, Client: "x\r\nBcc: evil@example.com", Payouts: []mail.HeldPayout{{ID: "po_1"}}, Link: secret}.Message()
 	if strings.ContainsAny(m.Subject, "\r\n") || strings.Contains(m.Text, "evil@example.com") {

@@ -42,7 +42,7 @@ func (i Invitation) Message() Message {
 			"To accept, open this link:",
 			i.Link,
 			"It expires on "+moment(i.ExpiresAt)+".",
-			"The link is for you alone. Never forward it: whoever opens it can accept in your place.",
+			"The link is for you alone. Never forward it: anyone who opens it can accept in your place.",
 			"If you did not expect this invitation, ignore this message. Nothing changes until the link is used.",
 		),
 		Button: Button{Label: "Accept the invitation", Link: i.Link},

@@ -11,7 +11,7 @@ import (
 )
 
 // stalling is the address of a mail server that takes the first connection and never
-// says a word, and passes all others on.
+// answers, and forwards all others.
 func stalling(t *testing.T, to string) (address string, stalled <-chan struct{}) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -103,7 +103,7 @@ func open(t *testing.T, config mail.Config) *office {
 	return closed(t, config).open(t)
 }
 
-// queue stores a message in a transaction of its own.
+// queue stores a message in a transaction.
 func (o *office) queue(t *testing.T, lane mail.Lane, m mail.Message) error {
 	t.Helper()
 	_, err := db.Write(t.Context(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -153,7 +153,7 @@ func (o *office) keepsSecrets(t *testing.T) {
 	t.Helper()
 	for _, part := range []string{"carla", secret, "tok_7Q2XN5PWEBGM3K", "sesame"} {
 		if strings.Contains(o.log.String(), part) {
-			t.Errorf("the log tells %q:\n%s", part, o.log)
+			t.Errorf("the log contains %q:\n%s", part, o.log)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestInvitation(t *testing.T) {
 		}
 	}
 	if !strings.Contains(got.Text, "\n\n"+secret+"\n\n") {
-		t.Errorf("the link is not on a line of its own:\n%s", got.Text)
+		t.Errorf("the link is not on its own line:\n%s", got.Text)
 	}
 }
 
@@ -113,12 +113,12 @@ func TestANameCannotPoseAsSomethingElse(t *testing.T) {
 		strings.Repeat("long ", 100_000),
 	} {
 		m := mail.Invitation{To: recipient, Inviter: name, Workspace: name, Organization: name, Link: "LINK"}.Message()
-		told := m.Subject + "\t" + strings.Split(m.Text, "\n\n")[1]
-		if clickable.MatchString(told) {
-			t.Errorf("%q can be clicked in %q", name, told)
+		text := m.Subject + "\t" + strings.Split(m.Text, "\n\n")[1]
+		if clickable.MatchString(text) {
+			t.Errorf("%q can be clicked in %q", name, text)
 		}
-		if strings.ContainsAny(told, "\r\n\x00\x1b\u202e\u200b\u2028\u2029") {
-			t.Errorf("%q leaves invisible characters in %q", name, told)
+		if strings.ContainsAny(text, "\r\n\x00\x1b\u202e\u200b\u2028\u2029") {
+			t.Errorf("%q leaves invisible characters in %q", name, text)
 		}
 		if len([]rune(m.Subject)) > 120 || len([]rune(m.Text)) > 800 {
 			t.Errorf("a name makes a subject of %d and a text of %d bytes", len(m.Subject), len(m.Text))

@@ -47,9 +47,9 @@ func (n Notice) Message() Message {
 			"When: "+moment(n.At),
 			from,
 			"If this was you, there is nothing to do.",
-			"If it was not you, somebody else can get into your account. Change your password, end the sessions and remove the passkeys and API keys that you do not recognize:",
+			"If it was not you, someone else has access to your account. Change your password, end the sessions and remove the passkeys and API keys that you do not recognize:",
 			n.Account,
-			"If you cannot sign in, recover your account from the sign-in page, or ask whoever runs this server to reset it.",
+			"If you cannot sign in, recover your account from the sign-in page, or ask the operator of this server to reset it.",
 		),
 		Button: Button{Label: "Open your account", Link: n.Account},
 	}

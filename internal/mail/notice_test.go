@@ -22,7 +22,7 @@ func TestNoticeSaysWhatWhenFromWhereAndWhatToDo(t *testing.T) {
 		"A passkey was added to your Bursar account. It is called “Phone”.",
 		"When: 8 October 2026 at 14:05 UTC",
 		"From: 203.0.113.7, with Firefox on Linux",
-		"If it was not you, somebody else can get into your account.",
+		"If it was not you, someone else has access to your account.",
 		"https://pay.example.com/account",
 	} {
 		if !strings.Contains(got.Text, part) || !strings.Contains(got.HTML, part) {
@@ -31,16 +31,16 @@ func TestNoticeSaysWhatWhenFromWhereAndWhatToDo(t *testing.T) {
 	}
 }
 
-// Whoever did it chose the names, and may want the mail to say something else.
+// An attacker can choose the names, to change the meaning of the mail.
 func TestNoticeShowsNamesThatSomebodyChoseAsPlainText(t *testing.T) {
 	n := notice()
 	n.Name, n.Browser = "x\n\nCall https://evil.example.com", "evil.example.com\n\n<b>"
 	got := arrive(t, n.Message())
 	if strings.Contains(got.Text, "evil.example.com") || strings.Contains(got.HTML, "<b>") || strings.Contains(got.Text, "\n\nCall") {
-		t.Errorf("the message says\n%s\n%s", got.Text, got.HTML)
+		t.Errorf("the message is\n%s\n%s", got.Text, got.HTML)
 	}
 	n.Name, n.Browser = "", ""
 	if text := arrive(t, n.Message()).Text; strings.Contains(text, "“”") || !strings.Contains(text, "From: 203.0.113.7\n") {
-		t.Errorf("the message says\n%s", text)
+		t.Errorf("the message is\n%s", text)
 	}
 }

@@ -45,7 +45,7 @@ func TestTheStoreDoesNotTellWhatMailSays(t *testing.T) {
 	}
 }
 
-// twoNodes are two nodes of a store, each with a mail server of its own, so that a test sees which of them sends.
+// twoNodes are two nodes of a store, each with its own mail server, so that a test sees which of them sends.
 func twoNodes(t *testing.T, store dbtest.Store, first, second mail.Config, clock func() time.Time) (a, b *office) {
 	t.Helper()
 	return onStore(t, store, first, clock), onStore(t, store, second, clock)
@@ -69,7 +69,7 @@ func (l *later) advance(by time.Duration) {
 	l.by += by
 }
 
-// silence is the address of a mail server that takes connections and never says a word.
+// silence is the address of a mail server that accepts connections and never answers.
 func silence(t *testing.T) (url string, reached <-chan net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -214,7 +214,7 @@ func (o *office) hurry(t *testing.T) {
 	}
 }
 
-// put runs a change in a transaction of its own.
+// put runs a change in a transaction.
 func (o *office) put(t *testing.T, fn func(tx *db.Tx) error) {
 	t.Helper()
 	_, err := db.Write(t.Context(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {

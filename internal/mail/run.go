@@ -31,7 +31,7 @@ func (m *Mailer) Run(ctx context.Context) {
 		all.Go(func() {
 			work.Loop{
 				Step:     func(ctx context.Context) (bool, error) { return m.turn(ctx, working, lane) },
-				Interval: m.interval, Log: m.log, Failure: "mail waits for the store and will go on", Once: true,
+				Interval: m.interval, Log: m.log, Failure: "mail waits for the store and will continue", Once: true,
 			}.Run(ctx)
 		})
 	}
@@ -57,7 +57,7 @@ func (m *Mailer) turn(ctx, working context.Context, lane Lane) (delivered bool, 
 	end()
 	switch {
 	case errors.Is(err, errTaken):
-		m.log.Warn("another node has taken mail over, because this one did not go on")
+		m.log.Warn("another node has taken mail over, because this one did not continue")
 		return true, nil
 	case err != nil || ctx.Err() != nil:
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), lease)

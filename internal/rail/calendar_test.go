@@ -87,7 +87,7 @@ func TestAFileAddsAndRemovesHolidays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := rail.LoadHolidays(file); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), `line 2: "2026-13-01"`) {
-		t.Errorf("a wrong line is told as %v", err)
+		t.Errorf("a wrong line is reported as %v", err)
 	}
 }
 

@@ -37,7 +37,7 @@ type Payment struct {
 	EndToEndID string
 	PayoutID   string
 	Attempt    int // the first one is 1
-	// Submission counts how often the attempt was handed to the rail; the first one is 1. LookUp with 0 asks about any
+	// Submission counts how often the attempt was submitted to the rail; the first one is 1. LookUp with 0 looks up any
 	// submission after NotPaid and leaves no tombstone.
 	Submission int
 	// NotPaid is the highest submission that people have determined not to be paid; 0: none. A later submission is sent even if the

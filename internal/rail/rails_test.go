@@ -72,14 +72,14 @@ func TestTheFastestRailThatTakesThePaymentIsChosen(t *testing.T) {
 		rail, why string
 		code      api.Code
 	}{
-		"the minimum":              {100, "BOPIPHMMXXX", "instapay", "InstaPay: up to PHP 50,000.00, arrives at once", ""},
-		"exactly 50,000.00":        {5_000_000, "BOPIPHMMXXX", "instapay", "InstaPay: up to PHP 50,000.00, arrives at once", ""},
-		"a centavo more":           {5_000_001, "BOPIPHMMXXX", "pesonet", pesonet + " (InstaPay carries up to PHP 50,000.00)", ""},
-		"on one rail alone":        {100, "PAEYPHM2XXX", "pesonet", pesonet + " (InstaPay does not reach " + institution.Name("PAEYPHM2XXX") + ")", ""},
-		"by its other code":        {5_000_001, "MYDBPHM2XXX", "pesonet", pesonet + " (InstaPay carries up to PHP 50,000.00)", ""},
-		"too little":               {99, "BOPIPHMMXXX", "", "", api.CodeAmountBelowMinimum},
-		"too much for its rail":    {5_000_001, "SHPHPHM2XXX", "", "", api.CodeAmountAboveMaximum},
-		"an institution of nobody": {100, "NOBODY", "", "", api.CodeInvalidInstitution},
+		"the minimum":            {100, "BOPIPHMMXXX", "instapay", "InstaPay: up to PHP 50,000.00, arrives at once", ""},
+		"exactly 50,000.00":      {5_000_000, "BOPIPHMMXXX", "instapay", "InstaPay: up to PHP 50,000.00, arrives at once", ""},
+		"a centavo more":         {5_000_001, "BOPIPHMMXXX", "pesonet", pesonet + " (InstaPay carries up to PHP 50,000.00)", ""},
+		"on one rail alone":      {100, "PAEYPHM2XXX", "pesonet", pesonet + " (InstaPay does not reach " + institution.Name("PAEYPHM2XXX") + ")", ""},
+		"by its other code":      {5_000_001, "MYDBPHM2XXX", "pesonet", pesonet + " (InstaPay carries up to PHP 50,000.00)", ""},
+		"too little":             {99, "BOPIPHMMXXX", "", "", api.CodeAmountBelowMinimum},
+		"too much for its rail":  {5_000_001, "SHPHPHM2XXX", "", "", api.CodeAmountAboveMaximum},
+		"an unknown institution": {100, "NOBODY", "", "", api.CodeInvalidInstitution},
 	} {
 		r, why, err := rails.Choose("PHP", c.amount, c.to, true, now)
 		if c.code != "" {
@@ -164,7 +164,7 @@ func TestAFileDefinesRails(t *testing.T) {
 		t.Error("the sandbox and the bank share a rail")
 	}
 	if tuesday.CodeOf("BOPIPHMMXXX") != "BOPIPHMM" || tuesday.CodeOf("GXCHPHM2XXX") != "GXCHPHM2XXX" || tuesday.CodeOf("UNOBPHM2XXX") != "" {
-		t.Error("institutions have other codes than the file says")
+		t.Error("institutions have other codes than in the file")
 	}
 	if send, _ := tuesday.Next(time.Date(2026, 11, 17, 9, 30, 0, 0, time.UTC)); send.Hour() != 9 {
 		t.Errorf("cycles are not in order: %v", send)

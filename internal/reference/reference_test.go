@@ -105,7 +105,7 @@ func TestHeaders(t *testing.T) {
 		recorder := httptest.NewRecorder()
 		pages.ServeHTTP(recorder, again)
 		if recorder.Code != http.StatusNotModified {
-			t.Errorf("%s: asked again, status %d, want 304", path, recorder.Code)
+			t.Errorf("%s: requested again, status %d, want 304", path, recorder.Code)
 		}
 	}
 }

@@ -61,7 +61,7 @@ func wrongFields(t testing.TB, err error) map[string]string {
 	}
 	details, ok := f.Details.(fault.ViolationDetails)
 	if !ok || len(details.Fields) == 0 || f.Message == "" {
-		t.Fatalf("a VALIDATION_ERROR that says nothing: %#v", f)
+		t.Fatalf("a VALIDATION_ERROR without details: %#v", f)
 	}
 	wrong := map[string]string{}
 	for _, v := range details.Fields {

@@ -26,7 +26,7 @@ func TestAnswersTellTheirLength(t *testing.T) {
 				}
 				defer answer.Body.Close()
 				if answer.ContentLength != int64(length) {
-					t.Errorf("it says %d", answer.ContentLength)
+					t.Errorf("its length is %d", answer.ContentLength)
 				}
 			})
 		}

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// pageOf asks for a page as a request would.
+// pageOf requests a page.
 func pageOf(t *testing.T, limit, cursor string) PageParams {
 	t.Helper()
 	var p PageParams

@@ -17,7 +17,7 @@ import (
 	"bursar/internal/wait"
 )
 
-// copyStore copies the data folder of a store that nobody writes to, with the time of the database.
+// copyStore copies the data folder of an idle store, with the time of the database.
 func (w *world) copyStore(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")
@@ -111,7 +111,7 @@ func TestTwoCopiesOfAStoreDoNotWriteToOneBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.Upload(t.Context()); err == nil || !strings.Contains(err.Error(), "another server") {
-		t.Errorf("the first goes on: %v", err)
+		t.Errorf("the first continues: %v", err)
 	}
 	if err := w.MakeBase(t.Context()); err == nil || !strings.Contains(err.Error(), "another server") {
 		t.Errorf("the first makes a base: %v", err)
@@ -119,7 +119,7 @@ func TestTwoCopiesOfAStoreDoNotWriteToOneBackup(t *testing.T) {
 	other.same(t)
 }
 
-// Each of two gaps leaves out a number of its own, though nothing was cut between them.
+// Each of two gaps leaves out its own number, though nothing was cut between them.
 func TestTwoGapsInARowAreTwoGaps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,7 +166,7 @@ func TestWhatWasNotCutIsNotSafe(t *testing.T) {
 	}
 	_ = w.Upload(t.Context())
 	if w.Status().Safe.After(last) {
-		t.Error("it says that a write is safe that is nowhere")
+		t.Error("it reports a lost write as safe")
 	}
 }
 
@@ -274,7 +274,7 @@ func TestAServerDoesNotMakeTheFolderAgainThatItHasWrittenTo(t *testing.T) {
 	if _, err := os.Stat(w.target.String()); err == nil {
 		t.Error("the folder was made")
 	}
-	// Whoever has deleted it on purpose makes the folder.
+	// After a deletion on purpose, the operator makes the folder.
 	if err := os.Mkdir(w.target.String(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestATargetThatWasEmptiedGetsEverythingAgainAfterARestart(t *testing.T) {
 	}
 	w.same(t)
 
-	// If it was not mounted by mistake, the earlier backup goes on.
+	// If it was not mounted by mistake, the earlier backup continues.
 	mount()
 	w.write(t, 1)
 	stop := w.run(t)
@@ -312,7 +312,7 @@ func TestATargetThatWasEmptiedGetsEverythingAgainAfterARestart(t *testing.T) {
 	// What was begun in its place is not gone on with.
 	w.unmount(t)
 	if err := w.Upload(t.Context()); err == nil {
-		t.Error("it goes on without the disk")
+		t.Error("it continues without the disk")
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *Shipper) makeBases(ctx context.Context) {
 	}
 }
 
-// makeBase copies the database file while writes go on. The copy may contain all of a concurrent write, or half of it.
+// makeBase copies the database file during writes. The copy may contain all of a concurrent write, or half of it.
 // The segments that are cut meanwhile have all of it, and are merged into the base in the end. So makeBase needs
 // neither a lock nor a reader that keeps the WAL from being reset. It needs no segment from the target, which the
 // server may not be able to read.

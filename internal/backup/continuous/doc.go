@@ -35,7 +35,7 @@
 //   - The time of a segment is taken before the WAL is read, so the segment has all commits that were answered before that
 //     time.
 //   - Numbers continue only if it is certain that no page is missing. Commits are counted, and the index of the WAL has a
-//     count of its own. If they differ, a number is left out, so that no restore crosses the gap, and a new base is made.
+//     own count. If they differ, a number is left out, so that no restore crosses the gap, and a new base is made.
 //   - An object is complete or does not exist, and no object is written twice with different pages.
 //
 // # Failures
@@ -64,7 +64,7 @@
 //
 // # A base
 //
-// A base is a copy of the database file, made slowly while writes go on. So it has pages of different moments, and some
+// A base is a copy of the database file, made slowly during writes. So it has pages of different moments, and some
 // that were written while they were read. The segments that were cut meanwhile have all of these pages, and are merged into
 // it. A base is made every week. Merging the last base with the segments since would avoid reading the database file. But
 // it would have to read the target, which the server cannot do if that is encrypted.

@@ -14,7 +14,7 @@ func (s *Shipper) Upload(ctx context.Context) error { return s.upload(ctx) }
 // MakeBase makes a base at once.
 func (s *Shipper) MakeBase(ctx context.Context) error { return s.makeBase(ctx) }
 
-// NeedsBase says whether somebody has asked for a base.
+// NeedsBase reports whether a base is requested.
 func (s *Shipper) NeedsBase() bool { return len(s.needBase) > 0 }
 
 // Unpack restores the pages and changes nothing.

@@ -30,7 +30,7 @@ func obstruct(t *testing.T, dir string) (clear func()) {
 	}
 }
 
-// run ships by itself until the test ends.
+// run ships in the background until the test ends.
 func (w *world) run(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -68,7 +68,7 @@ func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
 				t.Error("a new base was needed")
 			}
 			stop()
-			w.base(t) // without a queue the log may have been started anew
+			w.base(t) // without a queue the WAL may have been reset
 			w.same(t)
 		})
 	}
@@ -98,7 +98,7 @@ func TestAQueueThatGrowsTooLargeIsDroppedForANewBase(t *testing.T) {
 	w.same(t)
 }
 
-// A server makes its first base, and everything else, by itself.
+// A server makes its first base, and everything else, in the background.
 func TestABackupNeedsNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

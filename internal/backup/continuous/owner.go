@@ -140,10 +140,10 @@ func (s *Shipper) checkChain(all []segment, to ltx.TXID) {
 }
 
 var (
-	errLost = errors.New("the backup that this server has written there is gone: mount its disk again, and it goes on; " +
+	errLost = errors.New("the backup that this server has written there is gone: mount its disk again to continue;  " +
 		"if it was emptied on purpose, see that the folder exists and start the server again, which begins a new backup")
-	errReturned = errors.New("the earlier backup is there again, and goes on")
-	errUsurped  = errors.New("another server with a copy of this store writes there: stop it, or give each a place of its own, and start this one again")
+	errReturned = errors.New("the earlier backup is available again, and continues")
+	errUsurped  = errors.New("another server with a copy of this store writes there: stop it, or give each its own place, and start this one again")
 )
 
 // checkOwner returns an error if the target was emptied or is not mounted, or if another copy of the store writes
@@ -187,7 +187,7 @@ func (s *Shipper) own(ctx context.Context) error {
 	if err := s.putJSON(ctx, s.Target, ownerName, o); err != nil {
 		return fmt.Errorf("write %s to %s: %w", ownerName, s.Target, err)
 	}
-	s.told = !o.Safe.IsZero()
+	s.recorded = !o.Safe.IsZero()
 	s.mu.Lock()
 	s.token, s.next = s.next, ""
 	s.mu.Unlock()

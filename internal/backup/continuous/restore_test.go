@@ -179,7 +179,7 @@ func TestARestoreNamesTheSegmentThatIsMissingOrDamaged(t *testing.T) {
 			if list, err := os.ReadDir(dir); err == nil && len(list) > 1 { // the lock
 				t.Errorf("%s, %s: left %v", how, what, list)
 			}
-			// It says until when one can restore, and that is true.
+			// It reports the last moment that can be restored.
 			said := regexp.MustCompile(`after (\S+) cannot be restored`).FindStringSubmatch(fmt.Sprint(err))
 			if said == nil {
 				t.Errorf("%s, %s: %v", how, what, err)
@@ -369,7 +369,7 @@ func TestAVerificationTellsWhetherTheBackupIsGood(t *testing.T) {
 		t.Fatalf("%+v, %v", seen, err)
 	}
 
-	// Somebody changes a row, and the backup has it as it is.
+	// A row is changed by SQL, and the backup has it as it is.
 	changeAuditRow(t, w.db)
 	w.ship(t)
 	if _, err := continuous.Verify(t.Context(), source, n.Server.AuditSigner().Key(), filepath.Join(t.TempDir(), "b"), nil); err == nil || !strings.Contains(err.Error(), "audit log does not verify") {
@@ -493,7 +493,7 @@ func TestDamageThatAVerificationFindsGetsANewBase(t *testing.T) {
 	}
 }
 
-// changeAuditRow does what only somebody with the file can do.
+// changeAuditRow changes a row in the file, past the triggers.
 func changeAuditRow(t *testing.T, d *db.DB) {
 	t.Helper()
 	err := d.Exclusive(t.Context(), func(b *db.Bulk) error {

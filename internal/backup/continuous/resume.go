@@ -64,7 +64,7 @@ func (s *Shipper) goOn() error {
 		}
 	}
 	if s.last > 1 {
-		s.Log.Warn("the backup needs a new base", "reason", "the store has changed since the last segment, and its log does not tell how")
+		s.Log.Warn("the backup needs a new base", "reason", "the store has changed since the last segment, and its log does not contain the changes")
 	}
 	return s.jump()
 }

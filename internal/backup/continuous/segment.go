@@ -315,7 +315,7 @@ func (t *text) decode(ctx context.Context, to pages) (n int64, err error) {
 	}
 	h := d.Header()
 	if h.MinTXID != t.segment.min || h.MaxTXID != t.segment.max {
-		return 0, t.fault(fmt.Errorf("it says that it is %s-%s", h.MinTXID, h.MaxTXID))
+		return 0, t.fault(fmt.Errorf("its header names %s-%s", h.MinTXID, h.MaxTXID))
 	}
 	var page ltx.PageHeader
 	data := make([]byte, h.PageSize)

@@ -76,7 +76,7 @@ type Shipper struct {
 
 	// Used by the uploader only.
 	known                        bool                 // the target was reached
-	told                         bool                 // the target has recorded that it is complete
+	recorded                     bool                 // the target has recorded that it is complete
 	merged                       [bases]ltx.TXID      // by level: everything up to this number is in a segment of the level
 	times                        map[string]time.Time // of the segments in the queue
 	nextOwn, nextThin, nextMerge time.Time
@@ -303,7 +303,7 @@ func (s *Shipper) failed(step string, err error) {
 	if err == nil {
 		if was {
 			delete(s.failures, step)
-			s.Log.Info("the backup goes on", "step", step)
+			s.Log.Info("the backup continues", "step", step)
 		}
 		return
 	}

@@ -58,7 +58,7 @@ func newWorldAt(t testing.TB, address string, keys ...age.Recipient) *world {
 	return w
 }
 
-// start opens the store and ships nothing by itself.
+// start opens the store without shipping in the background.
 func (w *world) start(t testing.TB) {
 	t.Helper()
 	d, err := db.Open(t.Context(), w.store.Config)
@@ -154,11 +154,11 @@ func TestABaseIsForAllWhoAskedForOneMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	if !w.NeedsBase() {
-		t.Error("a new backup asks for no base")
+		t.Error("a new backup requests no base")
 	}
 	w.base(t)
 	if w.NeedsBase() {
-		t.Error("it asks for another one")
+		t.Error("it requests another one")
 	}
 }
 
@@ -226,7 +226,7 @@ func TestABaseIsCopiedBesideWrites(t *testing.T) {
 	w.same(t)
 }
 
-// The log is started anew when it has some thousand pages and all of them are in the database.
+// The WAL is reset when it has some thousand pages and all of them are in the database.
 func TestNoPageIsLostWhenTheLogIsStartedAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -296,7 +296,7 @@ func TestNoPageIsLostWhenTheLogIsEmptied(t *testing.T) {
 
 func TestAServerThatIsKilledGoesOnWithoutANewBase(t *testing.T) {
 	t.Parallel()
-	// What the log had before is gone, so it does not tell by itself that nothing is missing.
+	// What the log had before is gone, so it does not show that nothing is missing.
 	empty := func(t *testing.T, w *world) {
 		if err := w.db.Shred(t.Context()); err != nil {
 			t.Fatal(err)
@@ -350,7 +350,7 @@ func TestWritesOfAnotherProcessAreShipped(t *testing.T) {
 	w.same(t)
 }
 
-// Nobody can keep another process from copying the log and starting it anew.
+// Another process can copy and reset the WAL at any time.
 func TestANewBaseIsTakenWhenChangesWereMissed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

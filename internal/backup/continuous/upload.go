@@ -75,7 +75,7 @@ func (s *Shipper) upload(ctx context.Context) error {
 		}
 	}
 	s.tidyQueue(queued)
-	if status := s.Status(); !now.Before(s.nextOwn) || s.told != (!status.Broken && !status.Safe.IsZero()) {
+	if status := s.Status(); !now.Before(s.nextOwn) || s.recorded != (!status.Broken && !status.Safe.IsZero()) {
 		// It may have disappeared since it was looked up above, and must not be created again.
 		if err := s.checkOwner(ctx); err != nil {
 			return err

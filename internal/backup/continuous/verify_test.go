@@ -129,10 +129,10 @@ func TestAPageThatClaimsToBeLongerThanAnyIsRefused(t *testing.T) {
 	}
 	err = (&reader{target: target}).check(t.Context(), base)
 	if damaged := new(DamagedError); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "a page claims to be 2147483") {
-		t.Errorf("a verification says %v", err)
+		t.Errorf("a verification returns %v", err)
 	}
 	if err := merge(t.Context(), filepath.Join(t.TempDir(), "merged"), []string{file}); err == nil || !strings.Contains(err.Error(), "a page claims to be 2147483") {
-		t.Errorf("merging says %v", err)
+		t.Errorf("merging returns %v", err)
 	}
 }
 

@@ -21,7 +21,7 @@ type Engine interface {
 	Write(ctx context.Context, fn func(Conn) error) error
 	// Migrate applies the migrations that the database does not have yet.
 	Migrate(ctx context.Context, all []Migration, now int64) error
-	// Shred removes data from the files that is no longer in any row, as far as the engine can.
+	// Shred removes data from the files that is no longer in any row, where the engine supports it.
 	Shred(ctx context.Context) error
 	// Exclusive runs fn once, in one transaction, while no other transaction can change anything.
 	Exclusive(ctx context.Context, fn func(Bulk) error) error

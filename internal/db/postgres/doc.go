@@ -4,7 +4,7 @@
 // # Connections
 //
 // Reads and writes borrow connections from a pool of 8 for each core. Connections begin
-// read-only transactions unless Write asks for more. If the URL names several hosts,
+// read-only transactions unless Write needs more. If the URL names several hosts,
 // connections go to the primary. One further connection of each node listens for changes of
 // access by other nodes.
 //
@@ -24,7 +24,7 @@
 //
 // # The way of a list
 //
-// A standby may serve lists (UseReplica). A list asks the primary how far its log is on disk.
+// A standby may serve lists (UseReplica). A list first reads the flushed position of the primary.
 // It then waits, 20 ms at most, until the standby has replayed the log up to there. All
 // commits that were answered before the list began, by any node, are in that part of the log.
 // One query to the primary, for a single number, serves all lists that wait. Writes do no

@@ -73,7 +73,7 @@ func (e *Engine) commitInGroup(c *conn) error {
 	case g.closed != nil:
 		g.mu.Unlock()
 		return engine.ErrClosed
-	case g.leaders < g.maxLeaders: // then nobody is waiting
+	case g.leaders < g.maxLeaders: // then no write is waiting
 		g.leaders++
 		g.mu.Unlock()
 		e.leadOne(job)
@@ -82,7 +82,7 @@ func (e *Engine) commitInGroup(c *conn) error {
 		g.mu.Unlock()
 		select {
 		case <-job.done:
-		case <-c.ctx.Done(): // it may be committed or not, as with a COMMIT of its own
+		case <-c.ctx.Done(): // it may be committed or not, as with a single COMMIT
 			return fmt.Errorf("commit: %w: %w", engine.ErrUnknown, c.ctx.Err())
 		}
 	}

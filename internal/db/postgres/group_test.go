@@ -95,10 +95,10 @@ func TestTheWriteOfACallerWhoLeavesTheGroupIsSkipped(t *testing.T) {
 		func() { leave(); _ = d.insert(t.Context(), "last") },
 	)
 	if stayed != nil || !d.has(t, "stayed") {
-		t.Errorf("the caller who stayed is told %v", stayed)
+		t.Errorf("the caller who stayed gets %v", stayed)
 	}
 	if !errors.Is(left, context.Canceled) || d.has(t, "left") {
-		t.Errorf("the caller who left is told %v, stored: %v", left, d.has(t, "left"))
+		t.Errorf("the caller who left gets %v, stored: %v", left, d.has(t, "left"))
 	}
 }
 

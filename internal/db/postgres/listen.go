@@ -56,18 +56,18 @@ func listen(config *pgx.ConnConfig, use engine.Use, epoch *engine.Epoch, lost fu
 	epoch.SetUncertain()
 	go func() {
 		defer close(l.done)
-		told := false
-		tell := func(err error) {
-			if !told {
-				told = true
+		reported := false
+		report := func(err error) {
+			if !reported {
+				reported = true
 				l.first <- err
 			}
 		}
 		for ctx.Err() == nil {
 			// Any other error can be ignored: nothing is cached until the next connection, and
 			// users of the pool get their own error when the database is away.
-			if err := listenOnce(ctx, config, use, epoch, func() { tell(nil) }); errors.Is(err, engine.ErrInUse) {
-				tell(err)
+			if err := listenOnce(ctx, config, use, epoch, func() { report(nil) }); errors.Is(err, engine.ErrInUse) {
+				report(err)
 			}
 			epoch.SetUncertain()
 			lost()
@@ -151,7 +151,7 @@ func receive(ctx context.Context, db *pgx.Conn, until time.Time) error {
 // takeUse takes the lock for a use of the store. PostgreSQL notices the end of a process
 // with a delay, so takeUse retries for two seconds before it reports that the store is in use.
 func takeUse(ctx context.Context, db *pgx.Conn, lock string) error {
-	for asked := time.Now(); ; {
+	for checked := time.Now(); ; {
 		var locked bool
 		if err := db.QueryRow(ctx, lock).Scan(&locked); err != nil {
 			return fmt.Errorf("say that the store is in use: %w", err)
@@ -159,7 +159,7 @@ func takeUse(ctx context.Context, db *pgx.Conn, lock string) error {
 		if locked {
 			return nil
 		}
-		if time.Since(asked) > 2*time.Second {
+		if time.Since(checked) > 2*time.Second {
 			return fmt.Errorf("%w: stop the servers that run on it, or wait for the end of a move", engine.ErrInUse)
 		}
 		if err := work.Sleep(ctx, retryPause); err != nil {

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
-// database is an engine on a schema of its own.
+// database is an engine with its own schema.
 type database struct {
 	*postgres.Engine
 	url   string

@@ -15,11 +15,11 @@ var targetInURL = regexp.MustCompile(`\btarget_session_attrs\s*=\s*'?([a-z-]+)`)
 
 // wantPrimary makes a URL with several hosts select the primary, unless the URL specifies otherwise.
 func wantPrimary(config *pgx.ConnConfig, text string) error {
-	asked := os.Getenv("PGTARGETSESSIONATTRS")
+	requested := os.Getenv("PGTARGETSESSIONATTRS")
 	if found := targetInURL.FindStringSubmatch(text); found != nil {
-		asked = found[1]
+		requested = found[1]
 	}
-	switch asked {
+	switch requested {
 	case "":
 		for _, other := range config.Fallbacks {
 			if other.Host != config.Host || other.Port != config.Port { // not the same host without TLS

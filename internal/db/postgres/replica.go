@@ -27,15 +27,15 @@ const (
 	positionTimeout = time.Second
 )
 
-// replica is a standby that serves lists. Each list asks the primary how far its log is on disk, and
+// replica is a standby that serves lists. Each list reads the flushed position of the primary, and
 // the replica whether it has replayed that. Everything that was answered before the list began, by
 // any node, is in the log up to there. So writes need not record anything, and a client may write at
 // one node and list at another.
 type replica struct {
-	of    *Engine // the primary
-	pool  *Engine // only its pool is used
-	lists *engine.Lists
-	tell  func(error) // called with nil when the replica starts to serve lists, and with the reason when it stops
+	of     *Engine // the primary
+	pool   *Engine // only its pool is used
+	lists  *engine.Lists
+	report func(error) // called with nil when the replica starts to serve lists, and with the reason when it stops
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -47,8 +47,8 @@ type replica struct {
 
 // UseReplica lets a standby at another address serve lists. It may be unavailable: the primary
 // serves them meanwhile.
-func (e *Engine) UseReplica(ctx context.Context, url string, lists *engine.Lists, tell func(error)) error {
-	r := &replica{of: e, pool: &Engine{}, lists: lists, tell: tell, done: make(chan struct{})}
+func (e *Engine) UseReplica(ctx context.Context, url string, lists *engine.Lists, report func(error)) error {
+	r := &replica{of: e, pool: &Engine{}, lists: lists, report: report, done: make(chan struct{})}
 	config, err := r.pool.configure(url)
 	if err != nil {
 		return fmt.Errorf("use a replica: %w", err)
@@ -82,7 +82,7 @@ func identify(ctx context.Context, c interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }) (store string, err error) {
 	if err := c.QueryRow(ctx, identity).Scan(&store); err != nil {
-		return "", fmt.Errorf("tell which store it is: %w", err)
+		return "", fmt.Errorf("identify the store: %w", err)
 	}
 	return store, nil
 }
@@ -98,16 +98,16 @@ func (r *replica) watch(ctx context.Context) {
 	defer close(r.done)
 	tick := time.NewTicker(replicaCheck)
 	defer tick.Stop()
-	for told, served := false, false; ; {
+	for reported, served := false, false; ; {
 		err := r.try(ctx, func(engine.Conn) error { return nil })
 		if ctx.Err() != nil {
 			return
 		}
 		r.lists.Used.Store(err == nil)
-		if r.tell != nil && (!told || served != (err == nil)) {
-			r.tell(err)
+		if r.report != nil && (!reported || served != (err == nil)) {
+			r.report(err)
 		}
-		told, served = true, err == nil
+		reported, served = true, err == nil
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -204,7 +204,7 @@ type asking struct {
 	err  error
 }
 
-// position asks the primary for its position, once for all lists that wait. The query is sent
+// position returns the position of the primary, with one query for all waiting lists. The query is sent
 // after each of them has begun.
 func (r *replica) position(ctx context.Context) (position, error) {
 	r.mu.Lock()

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/db/engine"
 )
 
-// Exclusive implements engine.Engine. It works on a connection of its own, because the transaction is
+// Exclusive implements engine.Engine. It uses a separate connection, because the transaction is
 // too large for the writer's cache and sorts more than fits into memory. SQLite has 256 MiB in this
 // program, of which cache and sorting may take 48 MiB each.
 func (e *Engine) Exclusive(ctx context.Context, fn func(engine.Bulk) error) (err error) {

@@ -20,7 +20,7 @@ const (
 	checkpointNow = 2 * checkpointAfter
 )
 
-// checkpointer copies the WAL to the database on a connection of its own, so that no
+// checkpointer copies the WAL to the database on a separate connection, so that no
 // commit waits for it. The writer then copies the few pages that were written meanwhile.
 // SQLite resets the WAL only after all of it was copied, and would let it grow otherwise.
 type checkpointer struct {

@@ -13,7 +13,7 @@ import (
 )
 
 // After all of the WAL was copied, the next write starts it from its beginning, even
-// before the writer was asked to copy the rest. The next WAL is again the
+// before the writer copied the rest. The next WAL is again the
 // checkpointer's to copy.
 func TestTheCheckpointerCopiesEveryWAL(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")

@@ -6,7 +6,7 @@
 // goroutine, the writer, owns the only connection that writes. Callers queue their
 // writes; the writer runs all that are queued in one transaction (a group) and
 // commits them with one fsync. The checkpointer copies the write-ahead log (WAL) to
-// the database on a connection of its own. Other processes, such as `bursar admin`,
+// the database on a separate connection. Other processes, such as `bursar admin`,
 // may use the same file at the same time, but a second server may not.
 //
 // # The way of a write
@@ -20,7 +20,7 @@
 //
 // # Invariants
 //
-//   - Nobody is answered before the commit is on disk, and nobody sees it earlier:
+//   - No caller is answered, and no reader sees a write, before the commit is on disk:
 //     SQLite publishes a commit after its fsync (synchronous = FULL).
 //   - If a group fails, all of its callers get the error, even those whose own write
 //     was refused: the refusal may follow from rows that do not exist now.
@@ -34,12 +34,12 @@
 // # Failures
 //
 //   - Full disk, or a failed write: SQLite rolls the group back, all of its callers
-//     get an error, and reads go on. Later groups succeed once there is room.
+//     get an error, and reads continue. Later groups succeed once there is room.
 //   - Failed fsync: the kernel may have dropped the data, reports that once, and lets
 //     the next fsync succeed. So the commit is rolled back, its pages in the WAL are
 //     made unreadable (the page cache still has them, and the next start would take
 //     them for committed), and all later writes fail until the program is restarted.
-//     Reads go on, because everything they see was synced before. After a reboot the
+//     Reads continue, because everything they see was synced before. After a reboot the
 //     failed commit may be there if the disk got it after all.
 //   - Failed fsync of the database during a checkpoint: the same. The WAL stays, and
 //     the next start copies all of it again.

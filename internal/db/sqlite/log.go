@@ -19,7 +19,7 @@ const (
 )
 
 // ErrGap is returned if the WAL was reset before all of it was read, so some changed pages are unknown.
-var ErrGap = errors.New("the write-ahead log was started anew before it was read")
+var ErrGap = errors.New("the WAL was reset before it was read")
 
 // Log reads commits of this and other processes from the write-ahead log (WAL). It takes no lock and
 // does not need SQLite. The index of the WAL, which SQLite writes after the fsync, records how far it

@@ -117,7 +117,7 @@ func lockFolder(dir string) (*flock.Flock, error) {
 		held, err := lock.Stat()
 		named, err2 := os.Stat(lock.Path())
 		if err != nil || err2 != nil || !os.SameFile(held, named) {
-			return nil, errors.Join(fmt.Errorf("%w: somebody else has just used the data folder %s: try again", engine.ErrInUse, dir), lock.Close())
+			return nil, errors.Join(fmt.Errorf("%w: another process has just used the data folder %s: try again", engine.ErrInUse, dir), lock.Close())
 		}
 	}
 	if !locked {
@@ -238,7 +238,7 @@ func (e *Engine) pageSize() (size int64, err error) {
 	return size, err
 }
 
-// CopyLog copies the write-ahead log to the database, as far as readers of old pages allow.
+// CopyLog copies the write-ahead log to the database, except pages that readers still need.
 func (e *Engine) CopyLog(ctx context.Context) (err error) {
 	own, err := openConn(ctx, e.path, "PRAGMA cache_size = -64;")
 	if err != nil {

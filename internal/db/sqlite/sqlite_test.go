@@ -88,6 +88,6 @@ func TestAFolderHasOneLockThoughItsFileGoes(t *testing.T) {
 	}
 	all.Wait()
 	if taken.Load() == 0 {
-		t.Error("nobody got the lock")
+		t.Error("no process got the lock")
 	}
 }

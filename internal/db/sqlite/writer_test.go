@@ -84,7 +84,7 @@ func TestTheWriteOfACallerWhoHasLeftIsSkipped(t *testing.T) {
 	leave()
 	release()
 	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("the caller who left is told %v", err)
+		t.Errorf("the caller who left gets %v", err)
 	}
 	if ran {
 		t.Error("the write of a caller who left ran")

@@ -29,7 +29,7 @@ func (b bank) receive() []rail.Message {
 	return all
 }
 
-// hear returns what a file tells, as text.
+// hear returns the messages of a file, as text.
 func (b bank) hear(text string) string {
 	b.t.Helper()
 	b.brings("file.xml", text)
@@ -38,10 +38,10 @@ func (b bank) hear(text string) string {
 		b.t.Fatalf("the file was not taken: %q", b.reasons())
 	}
 	b.must(b.Done(b.t.Context(), all[0]))
-	return told(all[0])
+	return describe(all[0])
 }
 
-func told(m rail.Message) string {
+func describe(m rail.Message) string {
 	var lines strings.Builder
 	for _, n := range m.Notices {
 		fmt.Fprintf(&lines, "%s %s | %s %d %s booked=%v e2e=%q account=%q | %s %q %q %q | %q\n", n.MessageID, n.EntryID, n.Kind, n.Amount, n.Currency, n.Booked,
@@ -106,9 +106,9 @@ func TestStatusesDecidePayments(t *testing.T) {
 				[]string{"PO1A1 rejected AM04", "PO2A1 rejected AM04", "PO3A2 rejected AM04"}},
 			"the rest refused": {report(id, "", info(`<PmtInfSts>RJCT</PmtInfSts><StsRsnInf><Rsn><Prtry>X9</Prtry></Rsn></StsRsnInf>`+status("PO2A1", "ACCC", ""))),
 				[]string{"PO2A1 completed ACCC", "PO1A1 rejected X9", "PO3A2 rejected X9"}},
-			"a part says nothing of the rest": {report(id, `<GrpSts>PART</GrpSts>`, info(status("PO2A1", "RJCT", "RC01"))), []string{"PO2A1 rejected RC01"}},
-			"by the other id":                 {report(id, "", info(`<TxInfAndSts><OrgnlInstrId>PO1A1</OrgnlInstrId><TxSts>RJCT</TxSts></TxInfAndSts>`)), []string{"PO1A1 rejected "}},
-			// A bank that has it already says so: the first one is on its way, not refused.
+			"a partial status leaves out the rest": {report(id, `<GrpSts>PART</GrpSts>`, info(status("PO2A1", "RJCT", "RC01"))), []string{"PO2A1 rejected RC01"}},
+			"by the other id":                      {report(id, "", info(`<TxInfAndSts><OrgnlInstrId>PO1A1</OrgnlInstrId><TxSts>RJCT</TxSts></TxInfAndSts>`)), []string{"PO1A1 rejected "}},
+			// A bank that has it already reports a duplicate: the first one is on its way, not refused.
 			"already sent": {report(id, `<GrpSts>RJCT</GrpSts><StsRsnInf><Rsn><Cd>DU01</Cd></Rsn></StsRsnInf>`, info(status("PO1A1", "RJCT", "AM05"))),
 				[]string{"PO1A1 rejected AM05", "PO2A1 rejected DU01", "PO3A2 rejected DU01"}},
 		} {
@@ -154,7 +154,7 @@ func TestStatementsTellWhatMoved(t *testing.T) {
 	statement, notification := b.hear(testdata(t, "camt053.xml")), b.hear(testdata(t, "camt054.xml"))
 	golden(t, "camt053.txt", statement)
 	golden(t, "camt054.txt", notification)
-	// What a notification told has the same name in the statement after it, so that it counts once.
+	// An entry of a notification has the same name in the statement after it, so that it counts once.
 	for _, name := range []string{"001234567890 BANK1/-1/BOOK |", "001234567890 BANK5/100050/BOOK |"} {
 		if !strings.Contains(statement, name) || !strings.Contains(notification, name) {
 			t.Errorf("%q is not in both", name)
@@ -162,7 +162,7 @@ func TestStatementsTellWhatMoved(t *testing.T) {
 	}
 }
 
-// The bank has one reference for an entry, and tells more about it in one file than in the other.
+// The bank has one reference for an entry, and more details of it in one file than in the other.
 func TestAnEntryHasOneNameWithAndWithoutDetails(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir())
@@ -183,7 +183,7 @@ func TestAnEntryHasOneNameWithAndWithoutDetails(t *testing.T) {
 		"one with it further in":    statement(``, `<Refs><AcctSvcrRef>R1</AcctSvcrRef></Refs>`),
 	} {
 		if !strings.HasPrefix(got, want) || !strings.Contains(got, `"R1" |`) {
-			t.Errorf("%s says %s", name, got)
+			t.Errorf("%s contains %s", name, got)
 		}
 	}
 }
@@ -203,20 +203,20 @@ func TestAWordForNoReferenceIsNone(t *testing.T) {
 	without := statement("S1", "")
 	for _, word := range []string{"NONREF", "nonref", " NonRef ", "NOTPROVIDED", "Not provided", "NOT_PROVIDED", "N/A", "NONE", "no-ref", "-", "0000"} {
 		if got := statement("S1", word); got != without {
-			t.Errorf("with %q the statement tells %s, want %s", word, got, without)
+			t.Errorf("with %q the statement contains %s, want %s", word, got, without)
 		}
 	}
 	if first, second, _ := strings.Cut(without, " "); first != "S1" || !strings.Contains(second, `e2e=""`) {
-		t.Errorf("the statement tells %s", without)
+		t.Errorf("the statement contains %s", without)
 	}
 	for _, word := range []string{"NONREF1", "0001", "NA7"} {
 		if got := statement("S1", word); !strings.HasPrefix(got, "001234567890 "+word+"/-700/BOOK | settled") {
-			t.Errorf("with %q the statement tells %s", word, got)
+			t.Errorf("with %q the statement contains %s", word, got)
 		}
 	}
 	id := b.submit(payment("PO1A1", 100))[0].Reference
 	if got := b.hear(report(id, "", `<OrgnlPmtInfAndSts><TxInfAndSts><OrgnlInstrId>PO1A1</OrgnlInstrId><OrgnlEndToEndId>NOTPROVIDED</OrgnlEndToEndId><TxSts>ACSC</TxSts><AcctSvcrRef>NONREF</AcctSvcrRef></TxInfAndSts></OrgnlPmtInfAndSts>`)); strings.Contains(got, "NON") || !strings.Contains(got, `e2e="PO1A1"`) {
-		t.Errorf("a status without references tells %s", got)
+		t.Errorf("a status without references contains %s", got)
 	}
 }
 
@@ -324,8 +324,8 @@ func TestDamagedAndForeignFilesAreRefusedWithAReason(t *testing.T) {
 		"neither way":          {with(">DBIT<", ">BOTH<"), "neither a credit nor a debit"},
 		"another encoding":     {with("UTF-8", "ISO-8859-1"), "encoding"},
 		"no UTF-8":             {with("thanks", "caf\xe9"), "it is damaged"},
-		"two documents":        {good + good, "goes on after its end"},
-		"something after it":   {good + "and more", "goes on after its end"},
+		"two documents":        {good + good, "continues after its end"},
+		"something after it":   {good + "and more", "continues after its end"},
 		"more than the memory": {huge, "larger than 32 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -364,18 +364,18 @@ func TestAFileStaysUntilItIsDone(t *testing.T) {
 	b.brings("b.xml", text)
 	b.brings("a.xml", strings.Replace(text, "NTFCTN1", "NTFCTN0", 1))
 	first, second := b.receive(), b.receive()
-	if len(first) != 2 || !strings.HasPrefix(first[0].ID, "a.xml ") || told(first[0]) != told(second[0]) || told(first[1]) != told(second[1]) || first[1].ID != second[1].ID {
+	if len(first) != 2 || !strings.HasPrefix(first[0].ID, "a.xml ") || describe(first[0]) != describe(second[0]) || describe(first[1]) != describe(second[1]) || first[1].ID != second[1].ID {
 		t.Fatalf("heard %v, then %v", first, second)
 	}
 	b.must(b.Done(t.Context(), first[1])) // out of order
-	b.must(b.Done(t.Context(), first[1])) // another node says so, too
+	b.must(b.Done(t.Context(), first[1])) // another node reports it, too
 	if all := b.receive(); len(all) != 1 || all[0].ID != first[0].ID || !slices.Equal(b.files("done"), []string{"b.xml"}) {
 		t.Errorf("heard %v", all)
 	}
-	// The same file comes again, and tells the same under the same names.
+	// The same file is delivered again, and has the same messages under the same names.
 	b.brings("b.xml", text)
 	all := b.receive()
-	if len(all) != 2 || told(all[1]) != told(first[1]) {
+	if len(all) != 2 || describe(all[1]) != describe(first[1]) {
 		t.Errorf("heard %v", all)
 	}
 	b.must(b.Done(t.Context(), all[1]))
@@ -424,7 +424,7 @@ func TestOnlyWholeFilesAreRead(t *testing.T) {
 	}
 	b.must(os.Mkdir(filepath.Join(b.folder, "in", "folder"), 0o700))
 	b.must(os.Symlink("/etc/passwd", filepath.Join(b.folder, "in", "link.xml")))
-	b.must(syscall.Mkfifo(filepath.Join(b.folder, "in", "fifo.xml"), 0o600)) // opening it would wait for ever
+	b.must(syscall.Mkfifo(filepath.Join(b.folder, "in", "fifo.xml"), 0o600)) // opening it would never return
 	if all := b.receive(); len(all) != 0 || len(b.files("in")) != 7 || len(b.files("refused")) != 0 {
 		t.Errorf("took %v", all)
 	}
@@ -456,7 +456,7 @@ func FuzzRead(f *testing.F) {
 		}
 		again, err := b.Read(text)
 		if err != nil || !slices.Equal(again, all) {
-			t.Errorf("read again it tells something else: %v, %v, then %v", all, again, err)
+			t.Errorf("read again, it has other messages: %v, %v, then %v", all, again, err)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"bursar/internal/rail/iso20022"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // made is when the folders of tests are made, and sending when payments are stored.
 var (

@@ -93,7 +93,7 @@ func stamp(at time.Time) string { return at.UTC().Format(stampForm) }
 const stampForm = "20060102T150405Z"
 
 // compose returns the file of payments that can be sent. Its content follows from the payments and their submissions, so the same ones
-// produce the same file. Its time is that of the latest payment.
+// produce the same file. Its time is the time of the latest payment.
 func (c *Connector) compose(r *rail.Rail, list []rail.Payment) (message, error) {
 	digest := sha256.New()
 	var sum, latest int64

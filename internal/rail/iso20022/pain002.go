@@ -66,7 +66,7 @@ func (d *reader) statusReport() error {
 	if len(payments) == 0 {
 		return fmt.Errorf("it answers the message %q, which Bursar has not sent", group.OrgnlMsgId)
 	}
-	told, submissions := map[string]bool{}, map[string]int{}
+	reported, submissions := map[string]bool{}, map[string]int{}
 	for _, p := range payments {
 		submissions[p.id] = p.submission
 	}
@@ -83,19 +83,19 @@ func (d *reader) statusReport() error {
 				id = t.OrgnlInstrId // the same as the end-to-end id in the files that we send
 			}
 			if submissions[id] == 0 {
-				return fmt.Errorf("it tells of a payment %q, which was not in the message %s", id, group.OrgnlMsgId)
+				return fmt.Errorf("it names a payment %q, which was not in the message %s", id, group.OrgnlMsgId)
 			}
 			if t.TxSts == "" {
 				continue // it only repeats what was sent
 			}
-			told[id] = true
+			reported[id] = true
 			if err := d.decided(id, submissions[id], t.TxSts, t.Reasons, t.AcctSvcrRef); err != nil {
 				return err
 			}
 		}
 	}
 	for _, p := range payments {
-		if !told[p.id] && status != "" && status != "PART" {
+		if !reported[p.id] && status != "" && status != "PART" {
 			if err := d.decided(p.id, p.submission, status, reasons, ""); err != nil {
 				return err
 			}

@@ -131,16 +131,16 @@ func (d *reader) end() error {
 		switch t := token.(type) {
 		case xml.CharData:
 			if strings.TrimSpace(string(t)) != "" {
-				return errors.New("it goes on after its end")
+				return errors.New("it continues after its end")
 			}
 		case xml.StartElement, xml.Directive:
-			return errors.New("it goes on after its end")
+			return errors.New("it continues after its end")
 		}
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("it goes on after its end: %w", err)
+			return fmt.Errorf("it continues after its end: %w", err)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func notPaid(n *node) {
 	n.answered("submitted after it was not paid", n.submit(n.afterNotPaid("P1", 2, 1))[0], rail.Accepted, 2)
 	sent := n.bank.Received("P1")
 	for name, again := range map[string]rail.Payment{
-		"once more":                      n.afterNotPaid("P1", 2, 1),
+		"a second time":                  n.afterNotPaid("P1", 2, 1),
 		"after its send window ends":     expired(n, n.afterNotPaid("P1", 2, 1)),
 		"with a higher submission":       n.afterNotPaid("P1", 3, 1),
 		"by a node that knows no better": n.submission("P1", 1),

@@ -32,24 +32,24 @@ type Bank interface {
 // Run checks a connector. Open returns a new bank.
 func Run(t *testing.T, open func(t *testing.T) Bank) {
 	for name, check := range map[string]func(n *node){
-		"a payment that is submitted twice is received once":                submitTwice,
-		"a payment that is twice in one list is received once":              submitTwiceInOneList,
-		"a payment that was received is found":                              findReceived,
-		"a submission that was not found is not sent later":                 lateSubmit,
-		"a submission that is asked about without number can still be sent": askWithoutNumber,
-		"nothing is sent after the context has ended":                       endedContext,
-		"nothing is sent if the context ends meanwhile":                     endedWhileWaiting,
-		"a payment that was received is never refused":                      refusedNow,
-		"nothing is sent after the send window":                             endedWindow,
-		"a submission that pauses anywhere is sent once":                    pauses,
-		"a submission that crashes anywhere leaves no doubt":                crashes,
-		"nodes that submit and look up at once agree":                       races,
-		"a submission that was found not paid is followed by one more":      notPaid,
-		"a submission after one that was not paid can be missing":           notPaidAndMissing,
-		"a look-up that pauses anywhere agrees with a late submission":      lookUpPauses,
-		"a look-up that crashes anywhere leaves no doubt":                   lookUpCrashes,
-		"an answer is repeated until it is done":                            answers,
-		"answers in another order are each about their payment":             reordered,
+		"a payment that is submitted twice is received once":              submitTwice,
+		"a payment that is twice in one list is received once":            submitTwiceInOneList,
+		"a payment that was received is found":                            findReceived,
+		"a submission that was not found is not sent later":               lateSubmit,
+		"a submission that is looked up without number can still be sent": askWithoutNumber,
+		"nothing is sent after the context has ended":                     endedContext,
+		"nothing is sent if the context ends meanwhile":                   endedWhileWaiting,
+		"a payment that was received is never refused":                    refusedNow,
+		"nothing is sent after the send window":                           endedWindow,
+		"a submission that pauses anywhere is sent once":                  pauses,
+		"a submission that crashes anywhere leaves no doubt":              crashes,
+		"nodes that submit and look up at once agree":                     races,
+		"a submission that was found not paid is followed by one more":    notPaid,
+		"a submission after one that was not paid can be missing":         notPaidAndMissing,
+		"a look-up that pauses anywhere agrees with a late submission":    lookUpPauses,
+		"a look-up that crashes anywhere leaves no doubt":                 lookUpCrashes,
+		"an answer is repeated until it is done":                          answers,
+		"answers in another order are each about their payment":           reordered,
 	} {
 		t.Run(name, func(t *testing.T) {
 			check(connect(t, open(t)))
@@ -163,7 +163,7 @@ func lateSubmit(n *node) {
 		n.answered("submitted late", n.submit(late)[0], rail.Unknown, late.Submission)
 	}
 	n.received("P1", 0)
-	n.answered("asked about an earlier submission", n.lookUp(first), rail.NotReceived, 2)
+	n.answered("a look-up of an earlier submission", n.lookUp(first), rail.NotReceived, 2)
 	n.answered("submitted again", n.submit(third)[0], rail.Accepted, 3)
 	n.answered("submitted late", n.other().submit(first)[0], rail.Accepted, 3)
 	n.answered("looked up", n.lookUp(first), rail.Accepted, 3)

@@ -4,7 +4,7 @@
 // Reject and Return. The table simulated_payment is the bank's own record. A payment in it is not accepted again, and survives a restart. A
 // payment that the simulator has not completed is replaced by a later submission if people have determined that it was not paid. One that
 // it has completed is a duplicate. A row with the state not_received is a tombstone: that submission and earlier ones are no longer
-// accepted. Time is that of the store.
+// accepted. It uses the clock of the store.
 package simulator
 
 import (

@@ -141,13 +141,13 @@ func TestTheLastDigitsDecide(t *testing.T) {
 		s.hear("too early")
 		*s.now++
 		s.hear("a moment later", "returned E9014 MS03 12345")
-		s.hear("once more")
+		s.hear("repeated")
 
 		s.expect("looked up", s.lookUp(list...), "completed", "rejected AC01", "rejected AC04", "rejected AC06", "rejected AB08", "rejected AB01",
 			"rejected AM04", "accepted", "completed", "not_received", "completed", "completed")
 		s.hear("after the look-up", "settled E9012 -12345")
 		list[9].Submission++
-		s.expect("sent once more", s.submit(list[9]), "completed")
+		s.expect("sent again", s.submit(list[9]), "completed")
 		s.hear("after that", "settled E9013 -12345")
 		s.expect("looked up again", s.lookUp(list[8], list[9]), "completed", "completed")
 
@@ -229,14 +229,14 @@ func TestWhatWaitsIsDriven(t *testing.T) {
 		giveBack := func(id string) bool {
 			return s.change(func(tx *db.Tx) (bool, error) { return s.Return(tx, id, "AC06") })
 		}
-		if giveBack("A") || settle("nobody's") || settle("C") || reject("C") {
+		if giveBack("A") || settle("unknown") || settle("C") || reject("C") {
 			t.Error("what does not wait was driven")
 		}
 		if !settle("A") || settle("A") || reject("A") || !reject("B") || reject("B") || settle("B") || giveBack("B") {
 			t.Error("a payment is decided once")
 		}
 		if !giveBack("A") || giveBack("A") || !giveBack("C") {
-			t.Error("a payment comes back once")
+			t.Error("a payment is returned once")
 		}
 		*s.now += 1000
 		s.hear("driven", "decided A -12345", "settled A -12345", "decided B AC04 0", "returned C AC06 12345", "returned A AC06 12345")
