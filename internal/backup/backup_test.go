@@ -173,7 +173,7 @@ func TestTheSourceOfAMoveRefusesToServe(t *testing.T) {
 	})
 }
 
-func TestWhoeverHasTheSourceOfAMoveOpenChangesNothingAfterwards(t *testing.T) {
+func TestAProcessThatHasTheSourceOfAMoveOpenChangesNothingAfterwards(t *testing.T) {
 	both(t, func(t *testing.T, from, to dbtest.Store) {
 		fill(t, from)
 		late, err := db.Open(t.Context(), from.Config)
@@ -236,7 +236,7 @@ func many(t *testing.T, s dbtest.Store) {
 	}
 }
 
-func TestAMoveThatWasInterruptedAtTheEndGoesOn(t *testing.T) {
+func TestAMoveThatWasInterruptedAtTheEndContinues(t *testing.T) {
 	both(t, func(t *testing.T, from, to dbtest.Store) {
 		fill(t, from)
 		move(t, from, to)

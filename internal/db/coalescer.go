@@ -40,7 +40,7 @@ type Result[Out any] struct {
 	Err   error
 }
 
-// NewCoalescer returns a Gather. run carries out several mutations of one key in a transaction, in the
+// NewCoalescer returns a Coalescer. run carries out several mutations of one key in a transaction, in the
 // order given, and returns a result for each. Like the function of Write it may run more than once,
 // and must have no effects other than through tx.
 func NewCoalescer[In, Out any](d *DB, run func(tx *Tx, list []Request[In]) ([]Result[Out], error)) *Coalescer[In, Out] {

@@ -131,7 +131,7 @@ func TestAMutationThatTheStoreRefusesDoesNotFailThoseGatheredWithIt(t *testing.T
 	})
 }
 
-func TestAFailureOfAGatheredTransactionIsToldToAllOfIt(t *testing.T) {
+func TestAFailureOfACoalescedTransactionIsReturnedToAllCallers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		s := newSpender(t, d, 100)

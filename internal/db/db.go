@@ -80,7 +80,7 @@ type DB struct {
 	expiryRange atomic.Uint64 // the range of ids that DeleteExpiredIdempotencyKeys scanned last
 }
 
-// Open opens the store and brings its schema up to date, unless Config.AsIs is set.
+// Open opens the store and brings its schema up to date, unless Config.NoMigrate is set.
 func Open(ctx context.Context, c Config) (*DB, error) {
 	d, err := open(ctx, c)
 	if err == nil && !c.AllowMarked {

@@ -62,7 +62,7 @@ func TestAuditRowsCanNeitherBeChangedNorDeleted(t *testing.T) {
 	})
 }
 
-func TestAuditRowSaysWhatHappened(t *testing.T) {
+func TestAuditRowDescribesTheEvent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)
 		makeWorkspace(t, d)

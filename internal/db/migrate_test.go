@@ -171,7 +171,7 @@ func TestAStoreOfAnEarlierBuildIsRefused(t *testing.T) {
 	})
 }
 
-func TestOpenSaysWhatIsWrong(t *testing.T) {
+func TestOpenReturnsTheReasonOfAFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		config db.Config
 		want   string

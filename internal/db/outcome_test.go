@@ -100,7 +100,7 @@ func breakConnections(t *testing.T, d *db.DB, proxy *cutProxy) {
 	}
 }
 
-func TestAReadWhoseConnectionBreaksIsAskedAgain(t *testing.T) {
+func TestAReadWhoseConnectionBreaksIsRetried(t *testing.T) {
 	proxy := newCutProxy(t, dbtest.Postgres(t).Config.URL)
 	d, err := db.Open(t.Context(), db.Config{URL: proxy.url})
 	if err != nil {

@@ -230,7 +230,7 @@ func TestAReplicaIsOfTheSameStore(t *testing.T) {
 	}
 }
 
-func TestAListThatFailsAtTheReplicaIsAskedOfThePrimary(t *testing.T) {
+func TestAListThatFailsAtTheReplicaIsServedByThePrimary(t *testing.T) {
 	p := startAsync(t)
 	d := openWithReplica(t, p)
 	mustPut(t, d, "kept")

@@ -16,7 +16,7 @@ type Fault struct {
 	Details    any
 	RetryAfter time.Duration
 
-	// Scope is the tenant in whose audit log a refusal is recorded. With Outside, it is the
+	// Scope is the tenant in whose audit log a refusal is recorded. With NotMember, it is the
 	// tenant that the caller named.
 	Scope Scope
 	// Action and ResourceID are recorded for a refusal if the route does not determine them.

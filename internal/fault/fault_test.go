@@ -19,7 +19,7 @@ func violations(t *testing.T, err error) []fault.Violation {
 	return f.Details.(fault.ViolationDetails).Fields
 }
 
-func TestAllViolationsAreToldAtOnce(t *testing.T) {
+func TestAllViolationsAreReturnedAtOnce(t *testing.T) {
 	var v fault.Violations
 	v.Add("email", "must be an email address")
 	v.Add("name", "is required")

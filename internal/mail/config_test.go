@@ -94,7 +94,7 @@ func TestNothingSetIsNoError(t *testing.T) {
 	}
 }
 
-func TestPrintedSettingsDoNotTellThePassword(t *testing.T) {
+func TestPrintedSettingsDoNotRevealThePassword(t *testing.T) {
 	config, err := mail.Parse("smtp://user:sesame@mail.example.com", "bursar@example.com")
 	if err != nil {
 		t.Fatal(err)

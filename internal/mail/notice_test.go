@@ -13,7 +13,7 @@ func notice() mail.Notice {
 		IP: "203.0.113.7", Browser: "Firefox on Linux", Account: "https://pay.example.com/account"}
 }
 
-func TestNoticeSaysWhatWhenFromWhereAndWhatToDo(t *testing.T) {
+func TestNoticeDescribesTheEventItsTimeItsOriginAndWhatToDo(t *testing.T) {
 	got := arrive(t, notice().Message())
 	if got.Subject != "A passkey was added to your Bursar account" {
 		t.Errorf("subject: %q", got.Subject)
@@ -32,7 +32,7 @@ func TestNoticeSaysWhatWhenFromWhereAndWhatToDo(t *testing.T) {
 }
 
 // An attacker can choose the names, to change the meaning of the mail.
-func TestNoticeShowsNamesThatSomebodyChoseAsPlainText(t *testing.T) {
+func TestNoticeShowsUserChosenNamesAsPlainText(t *testing.T) {
 	n := notice()
 	n.Name, n.Browser = "x\n\nCall https://evil.example.com", "evil.example.com\n\n<b>"
 	got := arrive(t, n.Message())

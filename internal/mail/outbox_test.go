@@ -32,7 +32,7 @@ func TestMailIsSentIfItsTransactionIsCommittedAndElseNot(t *testing.T) {
 	}
 }
 
-func TestTheStoreDoesNotTellWhatMailSays(t *testing.T) {
+func TestTheStoreDoesNotRevealTheContentOfMail(t *testing.T) {
 	o := closed(t, mail.Config{URL: "smtp://127.0.0.1:1"})
 	o.send(t, link())
 	var sealed []byte
@@ -166,7 +166,7 @@ func TestAMessageThatTheServerIsTakingIsFinishedAtAShutdown(t *testing.T) {
 	}
 }
 
-func TestMailThatNobodyCouldSendGoesAfterADay(t *testing.T) {
+func TestUnsentMailIsDroppedAfterADay(t *testing.T) {
 	var clock later
 	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: "smtp://127.0.0.1:1"}, clock.now)
 	expire := func() {

@@ -109,7 +109,7 @@ const (
 type Outcome struct {
 	State     State
 	Code      string // a reason of ISO 20022, such as AC04
-	Text      string // the rail's own words
+	Text      string // the rail's own message
 	Reference string // the rail's own id
 	// Submission is the submission that the answer is about; 0 if the rail does not identify it. With NotReceived, it is the highest one
 	// that a look-up has found missing.
@@ -133,7 +133,7 @@ const (
 	Unmatched NoticeKind = "unmatched"
 )
 
-// Notice is something that a rail reports unasked.
+// Notice is a report of a rail that no call requested.
 type Notice struct {
 	// MessageID and EntryID identify the notice at its connector, so that it is processed once.
 	MessageID string
@@ -223,7 +223,7 @@ const (
 	Down     Status = "down"
 )
 
-// Rail is what payments travel on.
+// Rail is a payment network.
 type Rail struct {
 	Name      string
 	Title     string // for people, such as InstaPay

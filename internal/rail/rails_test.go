@@ -100,7 +100,7 @@ func TestTheFastestRailThatTakesThePaymentIsChosen(t *testing.T) {
 	}
 }
 
-func TestARailSaysEverythingForWhichItDoesNotTakeAPayment(t *testing.T) {
+func TestARailReturnsAllReasonsWhyItRefusesAPayment(t *testing.T) {
 	t.Parallel()
 	instapay := shipped(t).Named("instapay", true)
 	pay := func(amount int64, to, number string) rail.Payment {

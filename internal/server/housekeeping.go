@@ -45,7 +45,7 @@ func (s *Server) RunBackground(ctx context.Context) {
 func (s *Server) Tidy(ctx context.Context) error {
 	by := db.Caller{Actor: audit.SystemActor("bursar")}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		exempt := audit.None("what has expired ends by itself")
+		exempt := audit.None("expired rows end without an actor")
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}

@@ -52,7 +52,7 @@ func newMetrics(signer *auditlog.Signer, failures *identity.Failures, books *led
 		counted("bursar_payouts_float_short_total", "Payouts that a rail refused because our own account with the bank is short.", &dispatcher.FloatShort),
 		counted("bursar_payouts_contradicted_total", "Rail answers and bank bookings that conflict with a payout's record.", &dispatcher.Contradicted),
 		counted("bursar_rail_record_conflicts_total", "Connectors that stopped sending because their folder does not agree with the store.", &dispatcher.RecordConflicts),
-		counted("bursar_suspense_notices_total", "Movements at a bank that nobody can explain and that went to suspense.", &dispatcher.Suspended),
+		counted("bursar_suspense_notices_total", "Unexplained movements at a bank, booked to suspense.", &dispatcher.Suspended),
 		counted("bursar_rail_notice_errors_total", "Failed attempts to book what a rail reports. They are repeated, and the log has the reason.", &dispatcher.Untaken),
 		gauged("bursar_payout_stops", "Workspaces and modes in which people have stopped sending payouts.", func() float64 { return float64(dispatcher.Stops.Load()) }),
 		gauged("bursar_clock_skew_seconds", "How far the clock of this node is ahead of the database's. Beyond 4 seconds it sends no payouts.", func() float64 { return dispatcher.Skew().Seconds() }),
@@ -67,7 +67,7 @@ func newMetrics(signer *auditlog.Signer, failures *identity.Failures, books *led
 				}
 				return 0
 			}),
-			gauged("bursar_replica_lag_bytes", "How much of the log the replica had yet to replay when it was last asked.", func() float64 { return float64(lists.Lag.Load()) }))
+			gauged("bursar_replica_lag_bytes", "Bytes of the log that the replica had not replayed at the last check.", func() float64 { return float64(lists.Lag.Load()) }))
 	}
 	return m
 }
@@ -111,7 +111,7 @@ type backupMetrics struct{ status func() continuous.Status }
 var (
 	backupSafe     = prometheus.NewDesc("bursar_backup_complete_timestamp_seconds", "Everything that was committed before this time is in the backup.", nil, nil)
 	backupBase     = prometheus.NewDesc("bursar_backup_base_timestamp_seconds", "When the newest base of the backup was stored.", nil, nil)
-	backupFailing  = prometheus.NewDesc("bursar_backup_failing", "1 while the backup fails; the log says why.", nil, nil)
+	backupFailing  = prometheus.NewDesc("bursar_backup_failing", "1 while the backup fails; the log has the reason.", nil, nil)
 	backupQueue    = prometheus.NewDesc("bursar_backup_queue_segments", "Segments that the backup does not have yet.", nil, nil)
 	backupSegments = prometheus.NewDesc("bursar_backup_segments_total", "Segments and bases that were stored since the start.", nil, nil)
 	backupBytes    = prometheus.NewDesc("bursar_backup_bytes_total", "Bytes that were stored since the start.", nil, nil)

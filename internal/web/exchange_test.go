@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAnswersTellTheirLength(t *testing.T) {
+func TestAnswersHaveTheirLength(t *testing.T) {
 	for _, length := range []int{0, 1, 2048, 100_000} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			t.Run(fmt.Sprint(method, " ", length), func(t *testing.T) {

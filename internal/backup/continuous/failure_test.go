@@ -45,7 +45,7 @@ func (w *world) run(t *testing.T) (stop func()) {
 	}
 }
 
-func TestServingGoesOnWhileTheBackupFails(t *testing.T) {
+func TestServingContinuesWhileTheBackupFails(t *testing.T) {
 	t.Parallel()
 	for name, dir := range map[string]func(w *world) string{
 		"queue":  func(w *world) string { return filepath.Join(w.store.Config.Dir, "backup-queue", "ltx", "0") },
@@ -99,7 +99,7 @@ func TestAQueueThatGrowsTooLargeIsDroppedForANewBase(t *testing.T) {
 }
 
 // A server makes its first base, and everything else, in the background.
-func TestABackupNeedsNobody(t *testing.T) {
+func TestABackupRunsUnattended(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stop := w.run(t)

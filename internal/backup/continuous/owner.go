@@ -28,9 +28,9 @@ type tokens struct {
 	Tokens []string `json:"tokens"`
 }
 
-// meet reads the owner of the target, and refuses the backup of another store. A store that did not write here last, such
+// claimTarget reads the owner of the target, and refuses the backup of another store. A store that did not write here last, such
 // as an old copy of it, does not continue the backup, whatever the numbers are.
-func (s *Shipper) meet(ctx context.Context) error {
+func (s *Shipper) claimTarget(ctx context.Context) error {
 	var o owner
 	err := getJSON(ctx, s.Target, ownerName, &o)
 	isNew := errors.Is(err, fs.ErrNotExist)
@@ -65,7 +65,7 @@ func (s *Shipper) meet(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.own(ctx); err != nil {
+	if err := s.writeOwner(ctx); err != nil {
 		return err
 	}
 	if isLost {
@@ -168,9 +168,9 @@ func (s *Shipper) checkOwner(ctx context.Context) error {
 	return nil
 }
 
-// own writes this store as the owner of the backup, and until when the backup is complete. The queue stores the new token first,
+// writeOwner writes this store as the owner of the backup, and until when the backup is complete. The queue stores the new token first,
 // so that a process that is killed in between knows both.
-func (s *Shipper) own(ctx context.Context) error {
+func (s *Shipper) writeOwner(ctx context.Context) error {
 	s.mu.Lock()
 	if s.next == "" {
 		s.next = rand.Text()

@@ -352,7 +352,7 @@ func TestARestoredStoreHasNoSessionsAndSendsNothing(t *testing.T) {
 	}
 }
 
-func TestAVerificationTellsWhetherTheBackupIsGood(t *testing.T) {
+func TestAVerificationReportsWhetherTheBackupIsGood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n := servertest.Start(t, w.store, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))

@@ -23,9 +23,9 @@ type closed struct {
 	Time time.Time `json:"time"`
 }
 
-// goOn continues after the last cut of an earlier process. It can do so if the WAL still has that position, or if the
+// continueShipping continues after the last cut of an earlier process. It can do so if the WAL still has that position, or if the
 // store was closed there and has not changed since. Otherwise a number is left out, and a new base is needed.
-func (s *Shipper) goOn() error {
+func (s *Shipper) continueShipping() error {
 	var was closed
 	var jumped ltx.TXID
 	// Malformed files are treated as missing.

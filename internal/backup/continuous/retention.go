@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// thin deletes expired segments from the target.
-func (s *Shipper) thin(ctx context.Context, now time.Time) error {
+// deleteExpired deletes expired segments from the target.
+func (s *Shipper) deleteExpired(ctx context.Context, now time.Time) error {
 	all, err := list(ctx, s.Target)
 	if err != nil {
 		return err

@@ -133,7 +133,7 @@ func Start(c Config) (*Shipper, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.goOn(); err != nil {
+	if err := s.continueShipping(); err != nil {
 		return nil, errors.Join(fmt.Errorf("find what is in the backup: %w", err), s.wal.Close())
 	}
 	return s, nil

@@ -150,7 +150,7 @@ func (w *world) base(t testing.TB) {
 	w.ship(t)
 }
 
-func TestABaseIsForAllWhoAskedForOneMeanwhile(t *testing.T) {
+func TestABaseServesAllRequestsMadeMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	if !w.NeedsBase() {
@@ -227,7 +227,7 @@ func TestABaseIsCopiedBesideWrites(t *testing.T) {
 }
 
 // The WAL is reset when it has some thousand pages and all of them are in the database.
-func TestNoPageIsLostWhenTheLogIsStartedAnew(t *testing.T) {
+func TestNoPageIsLostWhenTheWALIsReset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.base(t)
@@ -294,7 +294,7 @@ func TestNoPageIsLostWhenTheLogIsEmptied(t *testing.T) {
 	w.same(t)
 }
 
-func TestAServerThatIsKilledGoesOnWithoutANewBase(t *testing.T) {
+func TestAServerThatIsKilledContinuesWithoutANewBase(t *testing.T) {
 	t.Parallel()
 	// What the log had before is gone, so it does not show that nothing is missing.
 	empty := func(t *testing.T, w *world) {
@@ -373,7 +373,7 @@ func TestANewBaseIsTakenWhenChangesWereMissed(t *testing.T) {
 	w.same(t)
 }
 
-func TestAServerThatStoppedGoesOnWithoutANewBase(t *testing.T) {
+func TestAServerThatStoppedContinuesWithoutANewBase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(t, 5)

@@ -131,14 +131,14 @@ func (u *unpacking) explain(ctx context.Context, err error, last segment) error 
 	if timeErr != nil {
 		return timeErr
 	}
-	if d := u.blame(err); d != nil {
+	if d := u.damageBehind(err); d != nil {
 		err = d
 	}
 	return fmt.Errorf("%w: what was written after %s cannot be restored without it; --at takes that time, or an earlier one", err, at.UTC().Format(exactly))
 }
 
-// blame returns the damaged object that has the missing commits, or nil.
-func (u *unpacking) blame(err error) *DamagedError {
+// damageBehind returns the damaged object that has the missing commits, or nil.
+func (u *unpacking) damageBehind(err error) *DamagedError {
 	var gap *GapError
 	if !errors.As(err, &gap) {
 		return nil
@@ -211,16 +211,16 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 				continue
 			}
 			stuck = nil
-			if found, err = u.again(ctx, way, packed); err != nil {
+			if found, err = u.replay(ctx, way, packed); err != nil {
 				return err
 			}
-			if found && u.blame(gap) != nil {
+			if found && u.damageBehind(gap) != nil {
 				return u.explain(ctx, gap, was.last)
 			}
 			if found {
 				way, err := plan(u.all, was.last.max)
 				if err == nil {
-					_, err = u.again(ctx, way, packed)
+					_, err = u.replay(ctx, way, packed)
 				}
 				return err
 			}
@@ -249,8 +249,8 @@ func (u *unpacking) before(ctx context.Context, id string) error {
 	return fmt.Errorf("the backup does not have %s", id)
 }
 
-// again writes a state from its base, and reports whether it has an entry.
-func (u *unpacking) again(ctx context.Context, way []segment, entry [16]byte) (found bool, err error) {
+// replay writes a state from its base, and reports whether it has an entry.
+func (u *unpacking) replay(ctx context.Context, way []segment, entry [16]byte) (found bool, err error) {
 	if err := u.file.Truncate(0); err != nil {
 		return false, err
 	}

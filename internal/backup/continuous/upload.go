@@ -40,7 +40,7 @@ func (s *Shipper) uploadAll(ctx context.Context) {
 // needed.
 func (s *Shipper) upload(ctx context.Context) error {
 	if !s.known {
-		if err := s.meet(ctx); err != nil {
+		if err := s.claimTarget(ctx); err != nil {
 			return err
 		}
 		s.known = true
@@ -80,14 +80,14 @@ func (s *Shipper) upload(ctx context.Context) error {
 		if err := s.checkOwner(ctx); err != nil {
 			return err
 		}
-		if err := s.own(ctx); err != nil {
+		if err := s.writeOwner(ctx); err != nil {
 			return err
 		}
 		s.nextOwn = now.Add(ownEvery)
 		s.repair()
 	}
 	if !now.Before(s.nextThin) {
-		if err := s.thin(ctx, now); err != nil {
+		if err := s.deleteExpired(ctx, now); err != nil {
 			return err
 		}
 		s.nextThin = now.Add(thinEvery)

@@ -91,7 +91,7 @@ func TestAConnectionWhoseCallerLeftIsClosed(t *testing.T) {
 }
 
 // Otherwise a search during a failover would be refused as too expensive.
-func TestACallerWhoseTimePassesBeforeAConnectionIsFreeIsToldThatTheServerIsAway(t *testing.T) {
+func TestACallerWhoseDeadlinePassesWithoutAConnectionGetsErrAway(t *testing.T) {
 	address, err := url.Parse(dbtest.EmptyPostgres(t).Config.URL)
 	must(t, err)
 	query := address.Query()

@@ -75,7 +75,7 @@
 //     uncertain until a new connection listens. Then it changes, because notifications may
 //     have been missed.
 //   - The process stops for a while, or does not get to run, or the machine sleeps: once it
-//     goes on, the epoch is uncertain until the next check. Requests that wait do not meet
+//     continues, the epoch is uncertain until the next check. Requests that wait do not meet
 //     cached access.
 //   - A panic in a callback, or when pgx encodes a value: that write, or its group,
 //     fails; the next group is not affected.

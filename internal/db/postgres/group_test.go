@@ -104,7 +104,7 @@ func TestTheWriteOfACallerWhoLeavesTheGroupIsSkipped(t *testing.T) {
 
 // Another node may be inserting the same key, or deleting a row that an insert
 // refers to. Only the write that meets its lock waits for it.
-func TestAWriteThatWaitsForALockHoldsUpNobody(t *testing.T) {
+func TestAWriteThatWaitsForALockDelaysNoOther(t *testing.T) {
 	d := open(t)
 	lock := d.connect(t)
 	_, err := lock.Exec(t.Context(), `BEGIN; INSERT INTO pair SELECT 'held ' || n, '' FROM generate_series(0, 9) n`)
@@ -153,7 +153,7 @@ type panicking struct{}
 
 func (panicking) Value() (driver.Value, error) { panic("on purpose") }
 
-func TestAWriteThatPanicsWhenItIsSentHoldsUpNobody(t *testing.T) {
+func TestAWriteThatPanicsWhenItIsSentDelaysNoOther(t *testing.T) {
 	d := open(t)
 	for range 2*d.MaxLeaders() + 1 {
 		if err := d.insertValue(t, "bad", panicking{}); err == nil {

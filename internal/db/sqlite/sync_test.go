@@ -138,7 +138,7 @@ func TestNothingIsWrittenAfterAFailedSync(t *testing.T) {
 
 // A job may be refused because of a row of its own group. If the group fails,
 // that row does not exist and the refusal would be wrong.
-func TestARefusalIsNotToldIfItsGroupFails(t *testing.T) {
+func TestARefusalIsNotReturnedIfItsGroupFails(t *testing.T) {
 	e, disk := openOnSlowDisk(t, t.TempDir())
 	first := startInsert(e, "first")
 	<-disk.syncing

@@ -48,7 +48,7 @@ func (c *Connector) Receive(ctx context.Context) ([]rail.Message, error) {
 		if len(all) == filesAtOnce || ctx.Err() != nil {
 			break
 		}
-		m, err := c.take(ctx, file.Name())
+		m, err := c.readOrRefuse(ctx, file.Name())
 		switch {
 		case err != nil && !errors.Is(err, os.ErrNotExist): // another node may have moved it
 			failed = append(failed, fmt.Errorf("read %s: %w", file.Name(), err))
@@ -70,9 +70,9 @@ func unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") || slices.ContainsFunc([]string{".tmp", ".part", ".filepart"}, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// take reads a file, or moves it to refused/ with the reason; then the message has no id. An error means that the file cannot be read at
+// readOrRefuse reads a file, or moves it to refused/ with the reason; then the message has no id. An error means that the file cannot be read at
 // this time.
-func (c *Connector) take(ctx context.Context, name string) (rail.Message, error) {
+func (c *Connector) readOrRefuse(ctx context.Context, name string) (rail.Message, error) {
 	file, err := os.Open(c.path("in", name))
 	if err != nil {
 		return rail.Message{}, err

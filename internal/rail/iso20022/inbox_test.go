@@ -148,7 +148,7 @@ func TestStatusesDecidePayments(t *testing.T) {
 	}
 }
 
-func TestStatementsTellWhatMoved(t *testing.T) {
+func TestStatementsReportMovements(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir())
 	statement, notification := b.hear(testdata(t, "camt053.xml")), b.hear(testdata(t, "camt054.xml"))

@@ -315,13 +315,13 @@ func (c *Connector) LookUp(ctx context.Context, _ *rail.Rail, list []rail.Paymen
 				}
 			}
 		}
-		return c.bury(missing)
+		return c.writeTombstones(missing)
 	})
 	return out, err
 }
 
-// bury writes tombstones, so that Submit does not send these submissions later.
-func (c *Connector) bury(missing []rail.Payment) error {
+// writeTombstones writes tombstones, so that Submit does not send these submissions later.
+func (c *Connector) writeTombstones(missing []rail.Payment) error {
 	if len(missing) == 0 {
 		return nil
 	}

@@ -402,7 +402,7 @@ func TestWhatCannotBeWrittenIsRefusedAlone(t *testing.T) {
 	}
 }
 
-func TestAFileThatNobodyTakesIsNoticed(t *testing.T) {
+func TestAFileThatTheGatewayLeavesIsNoticed(t *testing.T) {
 	t.Parallel()
 	now := made
 	b := open(t, t.TempDir(), func(s *iso20022.Settings) { s.Clock = func() time.Time { return now } })

@@ -224,7 +224,7 @@ func (s *Simulator) LookUp(ctx context.Context, r *rail.Rail, list []rail.Paymen
 		if err := drop(tx, missing); err != nil {
 			return nil, err
 		}
-		if err := bury(tx, r, missing); err != nil {
+		if err := writeTombstones(tx, r, missing); err != nil {
 			return nil, err
 		}
 		s.between()

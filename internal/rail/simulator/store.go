@@ -88,8 +88,8 @@ func find(q db.Q, list []rail.Payment, wanted func(id string) bool) (map[string]
 	return known, nil
 }
 
-// bury writes tombstones, so that Submit does not accept these submissions later. A payment that has arrived meanwhile gets none.
-func bury(tx *db.Tx, r *rail.Rail, missing []rail.Payment) error {
+// writeTombstones writes tombstones, so that Submit does not accept these submissions later. A payment that has arrived meanwhile gets none.
+func writeTombstones(tx *db.Tx, r *rail.Rail, missing []rail.Payment) error {
 	var rows [][]any
 	for _, p := range missing {
 		rows = append(rows, []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, "", string(rail.NotReceived), "", "", tx.Now(), nil, nil, p.Submission})

@@ -32,7 +32,7 @@ func TestStopRemovesEverything(t *testing.T) {
 	}
 }
 
-func TestFailedStartTellsWhyAndLeavesNothing(t *testing.T) {
+func TestFailedStartReturnsTheReasonAndLeavesNothing(t *testing.T) {
 	requirePostgres(t)
 	full, temp := t.TempDir(), sharedTempDir(t)
 	t.Setenv("TMPDIR", temp)
