@@ -36,7 +36,7 @@ used in its place.
 
 Every subject gets fresh stores and runs on loopback. wrk sends the load of closed loops, in
 which each connection waits for its answer; vegeta sends the mixed load at a fixed rate.
-Workloads that are compared take turns: each is measured once, then once more in reverse
+Workloads that are compared take turns: each is measured once, then again in reverse
 order, and so on. Ratios are taken within such a round. The tables go to standard output.
 
 A complete run takes about ten minutes and also writes bench/results.json and

@@ -17,21 +17,21 @@ func (o options) prepare(ctx context.Context, root, dir string, log func(string,
 		return setup, nil, nil, fmt.Errorf("find a folder for the programs: %w", err)
 	}
 	setup = subject.Setup{Root: root, Dir: dir, Cache: filepath.Join(cache, "bursar-bench"), Sizes: o.sizes}
-	type maker struct {
+	type builder struct {
 		name string
 		make func(context.Context, subject.Setup) (*subject.Subject, error)
 	}
-	makers := []maker{
+	builders := []builder{
 		{"bursar-sqlite", subject.BursarSQLite}, {"bursar-postgres", subject.BursarPostgres}, {"bare", subject.Bare},
 		{"bursar-sqlite-backup", subject.WithBackup()},
 		{"pocketbase", subject.PocketBase}, {"pocketbase-full", subject.PocketBaseFull},
 		{"kratos-sqlite", subject.KratosSQLite}, {"kratos-postgres", subject.KratosPostgres},
 	}
 	if o.before != "" {
-		makers = append(makers, maker{"bursar-sqlite-before", subject.Before(o.before, subject.BursarSQLite)},
-			maker{"bursar-postgres-before", subject.Before(o.before, subject.BursarPostgres)})
+		builders = append(builders, builder{"bursar-sqlite-before", subject.Before(o.before, subject.BursarSQLite)},
+			builder{"bursar-postgres-before", subject.Before(o.before, subject.BursarPostgres)})
 	}
-	for _, s := range makers {
+	for _, s := range builders {
 		if o.programs != nil && !o.programs.MatchString(s.name) {
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// Config says what to serve.
+// Config selects what to serve.
 type Config struct {
 	Listen      string
 	Path        string // SQLite file of the product

@@ -15,7 +15,7 @@ import (
 	"bursar/internal/db"
 )
 
-// PayoutConfig says which payouts to write.
+// PayoutConfig selects the payouts to write.
 type PayoutConfig struct {
 	Listen      string
 	Store       string // SQLite file of the product, or the URL of its PostgreSQL database
@@ -69,7 +69,7 @@ type payer struct {
 	account string
 	amount  int64
 	rows    []tableRow
-	at      int // Unix milliseconds; each payout has a millisecond of its own
+	at      int // Unix milliseconds; each payout has its own millisecond
 }
 
 type tableRow struct {

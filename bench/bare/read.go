@@ -38,7 +38,7 @@ func openReader(c Config) (*reader, error) {
 		err = stmt.BindBlob(2, bytes.Repeat([]byte{0xff}, 16)) // above every id
 	}
 	if err == nil {
-		err = stmt.BindInt(3, shown+1) // one more row tells whether there is another page
+		err = stmt.BindInt(3, shown+1) // one more row shows whether there is another page
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bind: %w", err)

@@ -17,7 +17,7 @@ type writer struct {
 	conn         *sqlite3.Conn
 	entry, audit insert
 	fields       int // column of the entry
-	at           int // Unix milliseconds; each create has a millisecond of its own
+	at           int // Unix milliseconds; each create has its own millisecond
 }
 
 // insert is a prepared statement and the row that it inserts copies of.

@@ -21,7 +21,7 @@ const Number = "777000777"
 // Fields are the fields of the entry that is copied.
 const Fields = `{"first-name":"Ada","last-name":"Lovelace ` + Number + `","email":"ada` + Number + `@example.com"}`
 
-// Plan says what to fill a store with.
+// Plan describes the contents of a store.
 type Plan struct {
 	WorkspaceID string
 	ActorID     string // creator of the entry

@@ -25,7 +25,7 @@ func (r Row) Values(i int) []any {
 	return out
 }
 
-// Vary says how the copies of a row differ from it.
+// Vary describes how the copies of a row differ from it.
 type Vary struct {
 	Texts   []Text                   // what to replace, wherever it occurs in a text
 	At      func(int) int64          // time of the i-th copy, in Unix milliseconds
@@ -38,7 +38,7 @@ type Text struct {
 	New func(i int) string
 }
 
-// newIDs matches the ids in texts that the product makes anew for each create: of the entry or
+// newIDs matches the ids in texts that the product creates for each request: of the entry or
 // the payout, of its transaction in the ledger, and of the request.
 var newIDs = regexp.MustCompile(`\b(entry|po|txn|req)_[0-9a-z]{26}`)
 

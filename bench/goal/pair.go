@@ -12,7 +12,7 @@ import (
 // pair is a ratio: of divided by by.
 type pair struct {
 	of, by side
-	filter string // tells the pairs of one goal apart
+	filter string // distinguishes the pairs of one goal
 	apart  bool   // the two sides were not measured in turn
 }
 

@@ -69,7 +69,7 @@ func number(run string, thread, request int) string {
 
 const numberMark = "<<<<number>>>" // as long as a number
 
-// schedule returns indexes of requests, each as often as its weight says and spread evenly:
+// schedule returns indexes of requests, each as often as its weight and spread evenly:
 // every request gains its weight in credit at each step, and the one with the most is sent.
 func schedule(requests []Request) []int {
 	credit := make([]int, len(requests))

@@ -57,7 +57,7 @@ func work(base string, requests ...Request) Work {
 	return Work{Base: base, Requests: requests, Connections: 4, Duration: 300 * time.Millisecond, Rate: 1000}
 }
 
-func TestGeneratorsSendWhatTheWorkSays(t *testing.T) {
+func TestGeneratorsSendTheRequestsOfTheWorkload(t *testing.T) {
 	for name, generator := range generators(t) {
 		t.Run(name, func(t *testing.T) {
 			s := &recorder{}
@@ -111,7 +111,7 @@ func TestAnswersWithoutSuccessAreErrors(t *testing.T) {
 	}
 }
 
-func TestCheckSaysWhatTheServerAnswered(t *testing.T) {
+func TestCheckReportsTheAnswerOfTheServer(t *testing.T) {
 	for _, status := range []int{http.StatusFound, http.StatusForbidden} {
 		server := httptest.NewServer(&recorder{status: func(*http.Request) int { return status }})
 		defer server.Close()

@@ -47,7 +47,7 @@ const (
 	FeedDelay       = "delay/feed"
 )
 
-// Callers is the number of concurrent connections, unless a workload says otherwise.
+// Callers is the number of concurrent connections, unless a workload sets it.
 const Callers = 64
 
 // Depth is the number of rows before a deep page.

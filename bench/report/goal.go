@@ -56,7 +56,7 @@ func (g Goal) want() string {
 	return sign + quantity(g.Want, g.Unit, plain)
 }
 
-// got has as many digits as are needed to tell a near miss from a hit.
+// got has as many digits as are needed to distinguish a near miss from a hit.
 func (g Goal) got() string {
 	if g.Absent != "" {
 		return ""

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 // sample is small and has what is hard to show: a wide number, a single repeat, a subject
 // without one of the workloads, errors, and text that needs escaping.

@@ -131,7 +131,7 @@ func (r Report) writeLatency(out *bytes.Buffer, names []string) {
 
 func percentiles() []string { return []string{"p50", "p90", "p99", "p99.9", "slowest"} }
 
-// text is the median and the deviation; an exclamation mark says that there were errors.
+// text is the median and the deviation; an exclamation mark means that there were errors.
 func (m Measurement) text() string {
 	text := short(m.Value.Median, m.Unit)
 	if m.Errors > 0 {
@@ -144,7 +144,7 @@ func (m Measurement) text() string {
 }
 
 // writeTable writes rows, the first of which is the head. The first columns are aligned to the
-// left, as many as left says, all others to the right.
+// left, as many as left, all others to the right.
 func writeTable(out *bytes.Buffer, rows [][]string, left int) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -7,7 +7,7 @@ import (
 	"bursar/bench/plan"
 )
 
-// delayTime is how long creates go on while the delays of the audit log are measured.
+// delayTime is how long creates run while the delays of the audit log are measured.
 const delayTime = 3 * time.Second
 
 // measureDelays measures how long it takes until an action is in the feed of the audit log, and
@@ -24,7 +24,7 @@ func (r *Run) measureDelays(ctx context.Context) error {
 		}
 		work, ok, err := s.Work(ctx, create)
 		if err != nil || !ok {
-			continue // which the creates have told
+			continue // which the creates have reported
 		}
 		work.Duration = delayTime
 		r.Log("Delays of the audit log · %s", s.Title)

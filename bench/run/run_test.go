@@ -15,21 +15,21 @@ import (
 	"bursar/bench/subject"
 )
 
-// fake answers without a server and notes whom it was asked to load.
+// fake answers without a server and records the subjects to load.
 type fake struct {
-	asked []string
-	fails string // the base that it fails for
+	loaded []string
+	fails  string // the base that it fails for
 }
 
 func (f *fake) Run(_ context.Context, w load.Work) (load.Result, error) {
 	if w.Duration == warmup {
 		return load.Result{}, nil
 	}
-	f.asked = append(f.asked, w.Base)
+	f.loaded = append(f.loaded, w.Base)
 	if w.Base == f.fails {
 		return load.Result{}, errors.New("out of order")
 	}
-	return load.Result{Requests: 10, PerSecond: float64(len(f.asked))}, nil
+	return load.Result{Requests: 10, PerSecond: float64(len(f.loaded))}, nil
 }
 
 func named(name string) *subject.Subject {
@@ -55,8 +55,8 @@ func TestSubjectsTakeTurnsInAlternatingOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := strings.Join(g.asked, ""); got != "abccbaabc" {
-		t.Errorf("asked in the order %s", got)
+	if got := strings.Join(g.loaded, ""); got != "abccbaabc" {
+		t.Errorf("loaded in the order %s", got)
 	}
 	if c := slots[1].measurement(); !slices.Equal(c.Value.All, []float64{2, 5, 8}) || c.Workload != "whoami" || c.Subject != "b" {
 		t.Errorf("%+v", c)
@@ -79,8 +79,8 @@ func TestAWorkloadThatFailsIsSkippedFromThenOn(t *testing.T) {
 	if !slices.Equal(r.Skipped, []string{"Single read, B: out of order"}) || !strings.Contains(out.String(), "skipped: Single read, B: out of order") {
 		t.Errorf("%q, %s", r.Skipped, out.String())
 	}
-	if slots[0].failed || !slots[1].failed || len(slots[0].results) != r.Repeats || slices.Index(g.asked, "b") != slices.Index(slices.Compact(g.asked), "b") {
-		t.Errorf("asked %v", g.asked)
+	if slots[0].failed || !slots[1].failed || len(slots[0].results) != r.Repeats || slices.Index(g.loaded, "b") != slices.Index(slices.Compact(g.loaded), "b") {
+		t.Errorf("loaded %v", g.loaded)
 	}
 }
 

@@ -73,7 +73,7 @@ func (s Setup) extract(ctx context.Context, commit string) (root string, err err
 	return root, os.Rename(part, root)
 }
 
-// peer builds a peer, which is a module of its own, and returns the version of a module in it.
+// peer builds a peer, which is a separate module, and returns the version of a module in it.
 func (s Setup) peer(ctx context.Context, name, tag, module string) (path, version string, err error) {
 	path = filepath.Join(s.Cache, name)
 	if err := build(ctx, filepath.Join(s.Root, "bench", "peer", name), ".", tag, path); err != nil {

@@ -20,7 +20,7 @@ func (s *Server) Follows() bool {
 
 // Delays returns the 99th percentile, in milliseconds, of how long the actions of a load take
 // until a follower has them and until a head that is signed covers them. With PostgreSQL the
-// follower asks a second node.
+// follower queries a second node.
 func (s *Server) Delays(ctx context.Context, run func(context.Context) error) (feed, checkpoint float64, err error) {
 	b := s.client.(*bursar)
 	config := db.Config{Dir: b.store[1]}
@@ -116,7 +116,7 @@ func (b *bursar) follow(ctx context.Context, after int64) (delays []float64) {
 	}
 }
 
-// headDelays returns how much later than each row after a position the first head is that covers
+// headDelays returns, for each row after a position, the delay until the first head that covers
 // it. A row's id begins with its time.
 func headDelays(ctx context.Context, d *db.DB, position int64) (delays []float64, err error) {
 	type head struct{ rows, at int64 }

@@ -55,7 +55,7 @@ func (p *Postgres) cpuTime(ctx context.Context) (total time.Duration, err error)
 // stat is what the kernel reports of a process.
 type stat struct {
 	parent      string
-	used, ended time.Duration // CPU time of its own, and of its children that have ended
+	used, ended time.Duration // CPU time of the process, and of its children that have ended
 }
 
 func readStat(pid string) (stat, error) {

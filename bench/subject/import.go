@@ -19,7 +19,7 @@ import (
 // group is how many entries a bare transaction stores: as many as the product's import.
 const group = 500
 
-// importInto lets the product import a file into a store of its own, as it ships, and then writes
+// importInto lets the product import a file into a separate store, as it ships, and then writes
 // the rows that it made into another one.
 func importInto(ctx context.Context, lines int, fresh func(context.Context) (*bursar, error), copyRows func(ctx context.Context, from, to *bursar) (time.Duration, error)) (rate, bare float64, err error) {
 	b, err := fresh(ctx)
@@ -130,7 +130,7 @@ func copyPostgres(ctx context.Context, from, to *bursar) (took time.Duration, er
 			return 0, fmt.Errorf("read %s: %w", t[0], err)
 		}
 		var columns []string
-		leave := -1 // the transaction of a row is told by the one that stores it
+		leave := -1 // the transaction that stores a row sets its transaction
 		for i, field := range found.FieldDescriptions() {
 			if field.Name == "xact" {
 				leave = i
@@ -167,7 +167,7 @@ func copyPostgres(ctx context.Context, from, to *bursar) (took time.Duration, er
 	return time.Since(began), nil
 }
 
-// keyOf is the column that tells the entries of rows apart.
+// keyOf is the column that distinguishes the entries of rows.
 func keyOf(columns []string) int { return max(0, slices.Index(columns, "entry_id")) }
 
 func copySQLite(_ context.Context, from, to *bursar) (took time.Duration, err error) {

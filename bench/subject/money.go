@@ -166,7 +166,7 @@ func (m *money) open(ctx context.Context, n int) error {
 	return nil
 }
 
-// payment pays from an account. Nobody has to approve it, because the workspace has one person.
+// payment pays from an account. It needs no approval, because the workspace has one person.
 func (m *money) payment(account, rail string) load.Request {
 	return m.change(http.MethodPost, payouts, fmt.Sprintf(`{"source_account_id":%q,"currency":"PHP","amount_cents":%d,"description":"Salary {n}","settlement_rail":%q,`+
 		`"settlement_account":{"bank_account_name":"Ada Lovelace","bank_account_number":"1234567890","bank_code":"BOPIPHMMXXX"}}`, account, paid, rail))

@@ -197,7 +197,7 @@ func (p *pocketBase) query(w plan.Workload) (url.Values, bool) {
 	return query, true
 }
 
-// logQuery asks for the newest log rows, as PocketBase's own dashboard does.
+// logQuery reads the newest log rows, as PocketBase's own dashboard does.
 func logQuery(w plan.Workload) (url.Values, bool) {
 	query := url.Values{"perPage": {"25"}, "sort": {"-@rowid"}, "skipTotal": {"1"}}
 	switch w.Filter {

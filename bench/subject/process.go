@@ -136,7 +136,7 @@ func call(ctx context.Context, client *http.Client, method, address string, head
 	return decode(answer, into, method+" "+address)
 }
 
-// freeAddress returns an address that nobody listens on, and that no other server is going to, though all
+// freeAddress returns an address on which no process listens, and no other server will, though all
 // addresses are chosen before the first server starts. Its port is below those that kernels
 // give to outgoing connections, so that none of them takes it before the server does.
 func freeAddress() (string, error) {

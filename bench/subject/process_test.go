@@ -28,16 +28,16 @@ func TestAServerThatEndsIsReportedWithItsCommand(t *testing.T) {
 }
 
 func TestAServerIsReadyWhenItAnswersWithSuccess(t *testing.T) {
-	asked := 0
+	requests := 0
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked++; asked < 3 || r.Header.Get("X-Key") != "k" {
+		if requests++; requests < 3 || r.Header.Get("X-Key") != "k" {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 	}))
 	defer s.Close()
 	p := startShell(t, "exec sleep 1000")
-	if err := p.await(t.Context(), Probe{URL: s.URL, Header: map[string]string{"X-Key": "k"}}); err != nil || asked != 3 {
-		t.Errorf("asked %d times: %v", asked, err)
+	if err := p.await(t.Context(), Probe{URL: s.URL, Header: map[string]string{"X-Key": "k"}}); err != nil || requests != 3 {
+		t.Errorf("%d requests: %v", requests, err)
 	}
 	if err := p.end(); err != nil {
 		t.Errorf("end: %v", err)

@@ -23,7 +23,7 @@ type Subject struct {
 	Servers []*Server // over the stores that were filled
 
 	// Import brings so many entries into an empty store in the fastest way that the subject has,
-	// and returns how many a second; bare is that of the rows alone, 0 if it is not measured. It
+	// and returns how many a second; bare is the rate of the rows alone, 0 if it is not measured. It
 	// is nil where the subject has no such way.
 	Import func(ctx context.Context, lines int) (rate, bare float64, err error)
 }

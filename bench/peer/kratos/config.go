@@ -48,7 +48,7 @@ const identitySchema = `{
 `
 
 // The check of passwords would ask a server on the internet. The hook gives a session to
-// whoever registers. The values are JSON, which is valid YAML.
+// all new users. The values are JSON, which is valid YAML.
 const configuration = `dsn: %s
 log:
   level: error

@@ -31,7 +31,7 @@ type dialect struct {
 	source string
 	uuid   string // around %s
 	json   string // around %s
-	after  string // what the database would do by itself, some time after many inserts
+	after  string // what the database would do in the background, some time after many inserts
 }
 
 func dialectOf(dsn string) (dialect, error) {

@@ -47,7 +47,7 @@ func main() {
 		if err == nil {
 			os.Exit(cmd.Execute())
 		}
-	default: // Kratos also starts itself, to run Jsonnet in a process of its own
+	default: // Kratos also starts itself, to run Jsonnet in a separate process
 		os.Exit(cmd.Execute())
 	}
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pocketbase/pocketbase/core"
 )
 
-// amounts says how many rows fill makes.
+// amounts are the numbers of rows that fill creates.
 type amounts struct {
 	entries    int
 	logs       int
