@@ -90,12 +90,12 @@ func Codes() []CodeInfo {
 		{Code: CodeUnauthorized, Status: 401, When: "The credential is missing, malformed, expired or revoked."},
 		{Code: CodeInvalidCredentials, Status: 401, When: "The client id or client secret is wrong. Only `POST /auth/token` and `/v2`."},
 		{Code: CodeForbidden, Status: 403, When: "You belong to the workspace or organization but lack a permission. `details.permission` names it."},
-		{Code: CodeRecentLoginRequired, Status: 403, Temporary: true, When: "You make a credential, approve a device or a change, or change owners or security settings, and you logged in more than 15 minutes ago. " +
+		{Code: CodeRecentLoginRequired, Status: 403, Temporary: true, When: "You create a credential, approve a device or a change, or change owners or security settings, and you logged in more than 15 minutes ago. " +
 			"Log in again and repeat the request, also with the same idempotency key. Sessions that depend on an API key never get this."},
-		{Code: CodeSecondFactorRequired, Status: 403, Temporary: true, When: "The organization demands a second factor, and you logged in without one. " +
+		{Code: CodeSecondFactorRequired, Status: 403, Temporary: true, When: "The organization requires a second factor, and you logged in without one. " +
 			"Sign in to the console with a passkey, with your password and a code, or with single sign-on, or set one of them up there; then log in again. " +
-			"Repeat the request, also with the same idempotency key. Sessions that depend on an API key get this if the key was made without a second factor " +
-			"while an organization demanded one; machine clients never get it. You can leave without one."},
+			"Repeat the request, also with the same idempotency key. Sessions that depend on an API key get this if the key was created without a second factor " +
+			"while an organization required one; machine clients never get it. You can leave without one."},
 		{Code: CodeSecondPersonRequired, Status: 403, When: "Another person has to approve this. The request is stored and waits; `details.approval_id` names its approval."},
 		{Code: CodeEntryNotFound, Status: 404, When: "The directory entry does not exist. Only operations on `/directory/{id}` itself use this code."},
 		{Code: CodeNotFound, Status: 404, When: "Any other resource or path does not exist."},
@@ -114,7 +114,7 @@ func Codes() []CodeInfo {
 		{Code: CodeTagInUse, Status: 422, When: "Entries of another type have the tag."},
 		{Code: CodeTooMany, Status: 422, When: "The limit of this resource is reached."},
 		{Code: CodeAuditUnsigned, Status: 422, When: "The server does not sign the audit log."},
-		{Code: CodeExternalIDTaken, Status: 422, When: "Another entry has the external id, or waits for it."},
+		{Code: CodeExternalIDTaken, Status: 422, When: "Another entry has or has reserved the external id."},
 		{Code: CodeApprovalDecided, Status: 422, When: "The approval is no longer pending."},
 		{Code: CodeApprovalChanged, Status: 422, When: "The approval differs from what was shown."},
 		{Code: CodeDuplicateEntry, Status: 422, When: "The new entry is a possible duplicate, and the workspace refuses duplicates."},
@@ -126,21 +126,21 @@ func Codes() []CodeInfo {
 		{Code: CodePayoutState, Status: 422, When: "The state of the payout does not allow this."},
 		{Code: CodeScreeningDenied, Status: 422, When: "The operator's screening rejects the payout."},
 		{Code: CodeLimitExceeded, Status: 422, Temporary: true, When: "The amount exceeds a limit of the workspace."},
-		{Code: CodeAccountNotEmpty, Status: 422, When: "The account has money, so it cannot be closed."},
+		{Code: CodeAccountNotEmpty, Status: 422, When: "The account is not empty, so it cannot be closed."},
 		{Code: CodeAccountGuarded, Status: 422, When: "The transfer would move money under weaker rules or limits."},
 		{Code: CodeInsufficientFunds, Status: 422, Temporary: true, When: "The available balance is too low. `details` has `available_balance` and `requested_amount`."},
-		{Code: CodeAccountFrozen, Status: 422, Temporary: true, When: "The account that would pay is frozen or closed. `details.status` says which."},
+		{Code: CodeAccountFrozen, Status: 422, Temporary: true, When: "The account that would pay is frozen or closed. `details.status` has the status."},
 		{Code: CodeAccountClosed, Status: 422, When: "The account that would receive is closed."},
 		{Code: CodeAmountBelowMinimum, Status: 422, When: "The rail does not carry so small an amount. `details` has `minimum` and `rail`."},
 		{Code: CodeAmountAboveMaximum, Status: 422, When: "The rail does not carry so large an amount. `details` has `maximum` and `rail`."},
-		{Code: CodeInvalidAccount, Status: 422, When: "The number of the account that would receive breaks the form of its bank, or the rail says that there is none."},
+		{Code: CodeInvalidAccount, Status: 422, When: "The payee's account number is invalid at its bank, or the rail reports that it does not exist."},
 		{Code: CodeBankUnavailable, Status: 422, Temporary: true, When: "The payee's bank is down. Try again later."},
 		{Code: CodeRailUnavailable, Status: 422, Temporary: true, When: "The rail is down, or live payouts are stopped after a restore. Try again later."},
-		{Code: CodeProcessingFailed, Status: 422, When: "The payment network has rejected the payout, for a reason that no other code tells. " +
+		{Code: CodeProcessingFailed, Status: 422, When: "The payment network has rejected the payout, for a reason without its own code. " +
 			"Its receipt answers this; `details` has `failure_code`, and the rail's own `reason` and `message`."},
 		{Code: CodeRateLimited, Status: 429, Temporary: true, When: "Too many requests. Wait for the number of seconds in `Retry-After`."},
 		{Code: CodeInternal, Status: 500, Temporary: true, When: "An error on the server. Retry with backoff; when you report the problem, include the request id."},
-		{Code: CodeUnavailable, Status: 503, Temporary: true, When: "The database cannot be reached, or what you ask for is not ready yet. Retry after the number of seconds in `Retry-After`. " +
+		{Code: CodeUnavailable, Status: 503, Temporary: true, When: "The database cannot be reached, or the requested data is not ready yet. Retry after the number of seconds in `Retry-After`. " +
 			"If `details.outcome` is `unknown`, the connection to the database was lost during the commit, and the server could not determine whether the change was stored: " +
 			"retry with the same idempotency key, which never carries a request out twice."},
 	}

@@ -197,8 +197,8 @@ func (p SecondPerson) Extendable() bool { return p.Vacant() && !p.extended() }
 
 // two reports whether one person may request, and another one may approve and counts.
 func (p SecondPerson) two() bool {
-	for maker, notBefore := range p.makers {
-		if notBefore <= p.now && p.OtherCounts(maker) {
+	for requester, notBefore := range p.makers {
+		if notBefore <= p.now && p.OtherCounts(requester) {
 			return true
 		}
 	}

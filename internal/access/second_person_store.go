@@ -140,9 +140,9 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, all staff, now int6
 
 // present reports whether one person may request and another may approve.
 func (p Pair) present(held map[string]person) bool {
-	for maker, one := range held {
+	for requester, one := range held {
 		for approver, other := range held {
-			if maker != approver && one.may.Has(p.Make) && other.may.Has(p.Approve) {
+			if requester != approver && one.may.Has(p.Make) && other.may.Has(p.Approve) {
 				return true
 			}
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // This is the drill of docs/operating.md: PostgreSQL goes back to a point in time with a base backup and
-// its archived log, and Bursar is told of it.
+// its archived log, and Bursar is notified of it.
 func TestPostgreSQLGoesBackToAPointInTime(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit())

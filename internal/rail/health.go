@@ -10,7 +10,7 @@ type ServiceStatus struct {
 }
 
 // SetSimulated stores the status of a service in the sandbox of a workspace. A rail or a connector is given by its name, an institution by
-// its code. Its time is that of the last change of the status.
+// its code. Its time is the last change of the status.
 func SetSimulated(tx *db.Tx, workspaceID, service string, status Status, reason string) error {
 	return tx.Exec(`INSERT INTO simulated_service (workspace_id, service, status, reason, since) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (workspace_id, service) DO UPDATE SET status = excluded.status, reason = excluded.reason,

@@ -157,9 +157,9 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 			if t.state == lost && p.Submission > 1 {
 				t.state = rail.Completed // it is lost only once
 			}
-			var tell, due any
+			var notice, due any
 			if t.state == rail.Completed {
-				tell, due = tellSettled, tx.Now()
+				notice, due = noticeSettled, tx.Now()
 			}
 			if _, twice := fresh[p.EndToEndID]; twice {
 				continue
@@ -167,7 +167,7 @@ func (s *Simulator) Submit(ctx context.Context, r *rail.Rail, list []rail.Paymen
 			if p.NotPaid > 0 {
 				unpaid = append(unpaid, p)
 			}
-			rows = append(rows, []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, t.digits, string(t.state), t.code, returnCode, tx.Now(), tell, due, p.Submission})
+			rows = append(rows, []any{p.EndToEndID, p.PayoutID, r.Name, p.Amount, p.Currency, t.digits, string(t.state), t.code, returnCode, tx.Now(), notice, due, p.Submission})
 			fresh[p.EndToEndID] = t
 		}
 		if err := drop(tx, unpaid); err != nil {

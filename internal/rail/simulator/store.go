@@ -11,9 +11,9 @@ import (
 // Reports of the bank about a payment that are still due. Decided: it is decided and, if it is completed, debited from our account.
 // Settled: only the latter, because the answer contained the former. Returned: it was returned.
 const (
-	tellDecided  = "decided"
-	tellSettled  = "settled"
-	tellReturned = "returned"
+	noticeDecided  = "decided"
+	noticeSettled  = "settled"
+	noticeReturned = "returned"
 )
 
 // service is a service in the sandbox of a workspace.
@@ -163,7 +163,7 @@ func (s *Simulator) Receive(ctx context.Context) ([]rail.Message, error) {
 // notices returns the notices that are due for a row. They are named by the payment, not by the message, which contains more payments when
 // it is requested again.
 func notices(r db.Rows) []rail.Notice {
-	id, tell, state, amount, submission := r.Text(0), r.Text(1), rail.State(r.Text(2)), r.Int(5), int(r.Int(7))
+	id, notice, state, amount, submission := r.Text(0), r.Text(1), rail.State(r.Text(2)), r.Int(5), int(r.Int(7))
 	entry := "/" + id
 	if submission > 1 { // an earlier one may have been reported
 		entry += fmt.Sprint("/", submission)
@@ -176,9 +176,9 @@ func notices(r db.Rows) []rail.Notice {
 	}
 	decided := outcome(id, state, r.Text(3), submission)
 	switch {
-	case tell == tellReturned:
+	case notice == noticeReturned:
 		return []rail.Notice{n(rail.Returned, amount, rail.Outcome{State: state, Code: r.Text(4), Text: "returned by the simulator", Reference: "SIMR" + id})}
-	case tell == tellSettled:
+	case notice == noticeSettled:
 		return []rail.Notice{n(rail.Settled, -amount, decided)}
 	case state == rail.Completed:
 		return []rail.Notice{n(rail.Decided, -amount, decided), n(rail.Settled, -amount, decided)}
@@ -188,16 +188,16 @@ func notices(r db.Rows) []rail.Notice {
 
 // Done implements rail.Connector.
 func (s *Simulator) Done(ctx context.Context, m rail.Message) error {
-	var told, returned []any
+	var decided, returned []any
 	for _, n := range m.Notices {
 		if n.Kind == rail.Returned {
 			returned = append(returned, n.EndToEndID)
 		} else {
-			told = append(told, n.EndToEndID)
+			decided = append(decided, n.EndToEndID)
 		}
 	}
 	_, err := write(ctx, s.db, func(tx *db.Tx) (struct{}, error) {
-		for piece := range db.Pieces(told) {
+		for piece := range db.Pieces(decided) {
 			sql := db.NewStatement(`UPDATE simulated_payment SET tell = CASE WHEN return_code = '' THEN NULL ELSE 'returned' END,
 				due_at = CASE WHEN return_code = '' THEN NULL ELSE taken_at + `)
 			sql.Add(``, int64(returnsAfter))
