@@ -44,14 +44,18 @@ type ApprovalLinesParams struct {
 	Cursor string
 }
 
+func (p ApprovalLinesParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("flag", p.Flag)
+}
+
 // Lines reads one page of lines in the approval of an import or a bulk change.
 func (s *ApprovalService) Lines(ctx context.Context, id string, p ApprovalLinesParams) (*Page[ApprovalLine], error) {
-	return list(ctx, s.c, api.ListApprovalLines, ListParams{p.Limit, p.Cursor}.query().text("flag", p.Flag), id)
+	return list(ctx, s.c, api.ListApprovalLines, p.query(), id)
 }
 
 // AllLines iterates over the lines in the approval of an import or a bulk change.
 func (s *ApprovalService) AllLines(ctx context.Context, id string, p ApprovalLinesParams) iter.Seq2[ApprovalLine, error] {
-	return all(ctx, s.c, api.ListApprovalLines, ListParams{p.Limit, p.Cursor}.query().text("flag", p.Flag), id)
+	return all(ctx, s.c, api.ListApprovalLines, p.query(), id)
 }
 
 // Decide approves or rejects many approvals of one kind, with one verification or one reason. The result has an item for each.

@@ -41,7 +41,8 @@ func (s *AuthService) DeviceCode(ctx context.Context, intent, challenge string) 
 	if err != nil {
 		return nil, err
 	}
-	return fetch[DeviceCode](ctx, s.c, &call{method: api.CreateDeviceCode.Method(), path: api.CreateDeviceCode.Path(), body: body, open: true, once: true})
+	op := &call{method: api.CreateDeviceCode.Method(), path: api.CreateDeviceCode.Path(), body: body, open: true, once: true}
+	return fetch[DeviceCode](ctx, s.c, op)
 }
 
 // PollDeviceCode returns the status of a device login. Only the first poll after the

@@ -42,12 +42,16 @@ type MergeListParams struct {
 	Cursor      string
 }
 
+func (p MergeListParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("entry_id", p.EntryID)
+}
+
 // Merges reads one page of the merges of a workspace, newest first.
 func (s *DirectoryService) Merges(ctx context.Context, p MergeListParams) (*Page[Merge], error) {
-	return list(ctx, s.c, api.ListMerges, ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("entry_id", p.EntryID))
+	return list(ctx, s.c, api.ListMerges, p.query())
 }
 
 // AllMerges iterates over the merges of a workspace, newest first.
 func (s *DirectoryService) AllMerges(ctx context.Context, p MergeListParams) iter.Seq2[Merge, error] {
-	return all(ctx, s.c, api.ListMerges, ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("entry_id", p.EntryID))
+	return all(ctx, s.c, api.ListMerges, p.query())
 }
