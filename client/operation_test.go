@@ -92,6 +92,16 @@ func TestParametersThatAreNotSetAreNotSent(t *testing.T) {
 			_, err := c.Roles.Define(ctx, "id", "clerk", client.RoleParams{Name: "Clerk"})
 			return err
 		},
+		`GET /v1/api-keys`: func(ctx context.Context) error {
+			_, err := c.Keys.List(ctx, client.ListParams{})
+			return err
+		},
+		`GET /v1/api-keys?limit=100`: func(ctx context.Context) error {
+			for _, err := range c.Keys.All(ctx, client.ListParams{}) {
+				return err
+			}
+			return nil
+		},
 		`GET /v1/audit/id/proof`: func(ctx context.Context) error {
 			_, err := c.Audit.Proof(ctx, client.AuditListParams{}, "id", 0)
 			return err
