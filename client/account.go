@@ -3,8 +3,9 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
 	"time"
+
+	"bursar/api"
 )
 
 // AccountService manages the accounts of a workspace and their money. For a machine client, an empty workspace id means its own workspace.
@@ -12,34 +13,32 @@ type AccountService struct{ c *Client }
 
 // List reads the accounts of a workspace, with their balances.
 func (s *AccountService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[Account], error) {
-	return list[Account](ctx, s.c, p.query().text("workspace_id", workspaceID), "/v2/accounts")
+	return list(ctx, s.c, api.ListAccounts, p.query().text("workspace_id", workspaceID))
 }
 
 // All iterates over the accounts of a workspace.
 func (s *AccountService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Account, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Account], error) {
-		return s.List(ctx, workspaceID, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListAccounts, p.query().text("workspace_id", workspaceID))
 }
 
 // Create opens an account.
 func (s *AccountService) Create(ctx context.Context, p AccountCreateParams) (*Account, error) {
-	return change[Account](ctx, s.c, http.MethodPost, p, "/v2/accounts")
+	return submit(ctx, s.c, api.CreateAccount, p)
 }
 
 // Get reads an account.
 func (s *AccountService) Get(ctx context.Context, id string) (*Account, error) {
-	return read[Account](ctx, s.c, "/v2/accounts", id)
+	return run(ctx, s.c, api.GetAccount, id)
 }
 
 // Update renames, freezes, reactivates or permanently closes an account.
 func (s *AccountService) Update(ctx context.Context, id string, p AccountUpdateParams) (*Account, error) {
-	return change[Account](ctx, s.c, http.MethodPatch, p, "/v2/accounts", id)
+	return submit(ctx, s.c, api.UpdateAccount, p, id)
 }
 
 // Balances reads the balances of an account, all at the same moment.
 func (s *AccountService) Balances(ctx context.Context, id string) (*AccountBalances, error) {
-	return read[AccountBalances](ctx, s.c, "/v2/accounts", id, "balances")
+	return run(ctx, s.c, api.GetAccountBalances, id)
 }
 
 // PostingListParams select one page of the postings of an account.
@@ -56,24 +55,24 @@ type PostingListParams struct {
 	Cursor string
 }
 
+func (p PostingListParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("bucket", p.Bucket).text("reference", p.Reference).
+		time("since", p.Since).time("until", p.Until)
+}
+
 // Postings reads one page of the postings of an account, newest first.
 func (s *AccountService) Postings(ctx context.Context, id string, p PostingListParams) (*Page[Posting], error) {
-	q := query{}.text("bucket", p.Bucket).text("reference", p.Reference).time("since", p.Since).time("until", p.Until).
-		number("limit", p.Limit).text("cursor", p.Cursor)
-	return list[Posting](ctx, s.c, q, "/v2/accounts", id, "postings")
+	return list(ctx, s.c, api.ListPostings, p.query(), id)
 }
 
 // AllPostings iterates over the postings of an account, newest first.
 func (s *AccountService) AllPostings(ctx context.Context, id string, p PostingListParams) iter.Seq2[Posting, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Posting], error) {
-		p.Cursor, p.Limit = cursor, pageSize(p.Limit)
-		return s.Postings(ctx, id, p)
-	})
+	return all(ctx, s.c, api.ListPostings, p.query(), id)
 }
 
 // Transfer moves money between two accounts of a workspace.
 func (s *AccountService) Transfer(ctx context.Context, p TransferParams) (*Transfer, error) {
-	return change[Transfer](ctx, s.c, http.MethodPost, p, "/v2/transfers")
+	return submit(ctx, s.c, api.CreateTransfer, p)
 }
 
 // DepositListParams select one page of the deposits of a workspace, or of one of its accounts.
@@ -86,16 +85,16 @@ type DepositListParams struct {
 	Cursor string
 }
 
+func (p DepositListParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("account_id", p.AccountID)
+}
+
 // Deposits reads one page of deposits, newest first.
 func (s *AccountService) Deposits(ctx context.Context, p DepositListParams) (*Page[Deposit], error) {
-	q := query{}.text("workspace_id", p.WorkspaceID).text("account_id", p.AccountID).number("limit", p.Limit).text("cursor", p.Cursor)
-	return list[Deposit](ctx, s.c, q, "/v2/deposits")
+	return list(ctx, s.c, api.ListDeposits, p.query())
 }
 
 // AllDeposits iterates over deposits, newest first.
 func (s *AccountService) AllDeposits(ctx context.Context, p DepositListParams) iter.Seq2[Deposit, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Deposit], error) {
-		p.Cursor, p.Limit = cursor, pageSize(p.Limit)
-		return s.Deposits(ctx, p)
-	})
+	return all(ctx, s.c, api.ListDeposits, p.query())
 }

@@ -3,7 +3,8 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
+
+	"bursar/api"
 )
 
 // ApprovalService decides changes that other people have requested, such as changes of receiving methods.
@@ -17,24 +18,23 @@ type ApprovalListParams struct {
 	Cursor      string
 }
 
+func (p ApprovalListParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("state", p.State)
+}
+
 // List reads one page of the approvals of a workspace, newest first.
 func (s *ApprovalService) List(ctx context.Context, p ApprovalListParams) (*Page[Approval], error) {
-	q := ListParams{p.Limit, p.Cursor}.query().text("workspace_id", p.WorkspaceID).text("state", p.State)
-	return list[Approval](ctx, s.c, q, "/approvals")
+	return list(ctx, s.c, api.ListApprovals, p.query())
 }
 
 // All iterates over the approvals of a workspace, newest first.
 func (s *ApprovalService) All(ctx context.Context, p ApprovalListParams) iter.Seq2[Approval, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Approval], error) {
-		page := p
-		page.Limit, page.Cursor = pageSize(p.Limit), cursor
-		return s.List(ctx, page)
-	})
+	return all(ctx, s.c, api.ListApprovals, p.query())
 }
 
 // Get reads an approval with all the information needed to decide it.
 func (s *ApprovalService) Get(ctx context.Context, id string) (*Approval, error) {
-	return read[Approval](ctx, s.c, "/approvals", id)
+	return run(ctx, s.c, api.GetApproval, id)
 }
 
 // ApprovalLinesParams select lines in the approval of an import or a bulk change.
@@ -44,51 +44,51 @@ type ApprovalLinesParams struct {
 	Cursor string
 }
 
+func (p ApprovalLinesParams) query() query {
+	return ListParams{p.Limit, p.Cursor}.query().text("flag", p.Flag)
+}
+
 // Lines reads one page of lines in the approval of an import or a bulk change.
 func (s *ApprovalService) Lines(ctx context.Context, id string, p ApprovalLinesParams) (*Page[ApprovalLine], error) {
-	return list[ApprovalLine](ctx, s.c, ListParams{p.Limit, p.Cursor}.query().text("flag", p.Flag), "/approvals", id, "lines")
+	return list(ctx, s.c, api.ListApprovalLines, p.query(), id)
 }
 
 // AllLines iterates over the lines in the approval of an import or a bulk change.
 func (s *ApprovalService) AllLines(ctx context.Context, id string, p ApprovalLinesParams) iter.Seq2[ApprovalLine, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[ApprovalLine], error) {
-		page := p
-		page.Limit, page.Cursor = pageSize(p.Limit), cursor
-		return s.Lines(ctx, id, page)
-	})
+	return all(ctx, s.c, api.ListApprovalLines, p.query(), id)
 }
 
 // Decide approves or rejects many approvals of one kind, with one verification or one reason. The result has an item for each.
 func (s *ApprovalService) Decide(ctx context.Context, p ApprovalDecideParams) (*ApprovalsDecided, error) {
-	return change[ApprovalsDecided](ctx, s.c, http.MethodPost, p, "/approvals", "decide")
+	return submit(ctx, s.c, api.DecideApprovals, p)
 }
 
 // Approve approves what was shown. Its Digest is that of the approval as read. Its Verification states how the change was verified.
 func (s *ApprovalService) Approve(ctx context.Context, id string, p ApprovalApproveParams) (*Approval, error) {
-	return change[Approval](ctx, s.c, http.MethodPost, p, "/approvals", id, "approve")
+	return submit(ctx, s.c, api.ApproveApproval, p, id)
 }
 
 // Reject rejects a request.
 func (s *ApprovalService) Reject(ctx context.Context, id string, p ApprovalRejectParams) (*Approval, error) {
-	return change[Approval](ctx, s.c, http.MethodPost, p, "/approvals", id, "reject")
+	return submit(ctx, s.c, api.RejectApproval, p, id)
 }
 
 // Withdraw withdraws the caller's own request.
 func (s *ApprovalService) Withdraw(ctx context.Context, id string) (*Approval, error) {
-	return change[Approval](ctx, s.c, http.MethodPost, nil, "/approvals", id, "withdraw")
+	return run(ctx, s.c, api.WithdrawApproval, id)
 }
 
 // Policy reads how a workspace protects changes of receiving methods.
 func (s *ApprovalService) Policy(ctx context.Context, workspaceID string) (*ReceivingPolicy, error) {
-	return read[ReceivingPolicy](ctx, s.c, "/workspaces", workspaceID, "receiving-policy")
+	return run(ctx, s.c, api.GetReceivingPolicy, workspaceID)
 }
 
 // UpdatePolicy changes the policy. A looser policy waits for a second person, if there is one.
 func (s *ApprovalService) UpdatePolicy(ctx context.Context, workspaceID string, p ReceivingPolicyParams) (*ReceivingPolicy, error) {
-	return change[ReceivingPolicy](ctx, s.c, http.MethodPatch, p, "/workspaces", workspaceID, "receiving-policy")
+	return submit(ctx, s.c, api.UpdateReceivingPolicy, p, workspaceID)
 }
 
 // ExtendSecondPerson extends by 72 hours, once, the time in which changes need a second person after the last one has left.
 func (s *ApprovalService) ExtendSecondPerson(ctx context.Context, workspaceID string) (*SecondPersonExtended, error) {
-	return change[SecondPersonExtended](ctx, s.c, http.MethodPost, nil, "/workspaces", workspaceID, "second-person", "extend")
+	return run(ctx, s.c, api.ExtendSecondPerson, workspaceID)
 }

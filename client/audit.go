@@ -4,10 +4,10 @@ import (
 	"context"
 	"io"
 	"iter"
-	"net/http"
-	"net/url"
 	"strconv"
 	"time"
+
+	"bursar/api"
 )
 
 // AuditService reads the audit log: who did what, and when.
@@ -45,17 +45,12 @@ func (p AuditListParams) query() query {
 
 // List reads one page of the log, newest first.
 func (s *AuditService) List(ctx context.Context, p AuditListParams) (*Page[AuditEntry], error) {
-	return list[AuditEntry](ctx, s.c, p.query(), "/audit")
+	return list(ctx, s.c, api.ListAudit, p.query())
 }
 
 // Get reads one row. Of the parameters, only WorkspaceID and OrganizationID apply.
 func (s *AuditService) Get(ctx context.Context, p AuditListParams, id string) (*AuditEntry, error) {
-	path, err := route("/audit", id)
-	if err != nil {
-		return nil, err
-	}
-	q := query{}.text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID)
-	return fetch[AuditEntry](ctx, s.c, &call{method: http.MethodGet, path: path, query: url.Values(q)})
+	return runWith(ctx, s.c, api.GetAuditEntry, p.log(0), id)
 }
 
 // Feed reads rows of the log after a position, oldest first. If there are none, the server waits for them, for at most half a minute.
@@ -63,7 +58,7 @@ func (s *AuditService) Get(ctx context.Context, p AuditListParams, id string) (*
 func (s *AuditService) Feed(ctx context.Context, p AuditListParams, after int64, wait time.Duration) (*AuditFeed, error) {
 	p.Cursor = ""
 	q := p.query().text("after", strconv.FormatInt(after, 10)).text("wait", strconv.Itoa(int(wait.Seconds())))
-	return fetch[AuditFeed](ctx, s.c, &call{method: http.MethodGet, path: "/audit/feed", query: url.Values(q)})
+	return runWith(ctx, s.c, api.FollowAudit, q)
 }
 
 // The formats of an export of the audit log.
@@ -78,37 +73,32 @@ const (
 // recorded in the log.
 func (s *AuditService) Export(ctx context.Context, p AuditListParams, format string, w io.Writer) error {
 	p.Limit, p.Cursor = 0, ""
-	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/export", query: url.Values(p.query().text("format", format)), file: w})
-	return err
+	return download(ctx, s.c, api.ExportAudit, p.query().text("format", format), w)
 }
 
 // Proof returns a proof that a row is in the log, for anyone who has the public key of the log. since is the size of an older checkpoint
 // that the proof extends, or 0.
 func (s *AuditService) Proof(ctx context.Context, p AuditListParams, id string, since int64) (*AuditProof, error) {
-	return fetch[AuditProof](ctx, s.c, &call{method: http.MethodGet, path: "/audit/" + url.PathEscape(id) + "/proof", query: p.proof(since)})
+	return runWith(ctx, s.c, api.ProveAuditEntry, p.log(since), id)
 }
 
 // ProofFile writes the whole log of a workspace or an organization with its proof. `bursar audit verify` reads the file. Of the parameters,
 // only WorkspaceID and OrganizationID apply. since is the size of an older checkpoint that the proof extends, or 0. The export itself is
 // recorded in the log.
 func (s *AuditService) ProofFile(ctx context.Context, p AuditListParams, since int64, w io.Writer) error {
-	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/audit/proof", query: p.proof(since), file: w})
-	return err
+	return download(ctx, s.c, api.ExportAuditProof, p.log(since), w)
 }
 
-func (p AuditListParams) proof(since int64) url.Values {
-	q := AuditListParams{WorkspaceID: p.WorkspaceID, OrganizationID: p.OrganizationID}.query()
+// log returns the query of a log, with the size of an older checkpoint or 0.
+func (p AuditListParams) log(since int64) query {
+	q := query{}.text("workspace_id", p.WorkspaceID).text("organization_id", p.OrganizationID)
 	if since > 0 {
 		q = q.text("since", strconv.FormatInt(since, 10))
 	}
-	return url.Values(q)
+	return q
 }
 
 // All iterates over the whole log, newest first.
 func (s *AuditService) All(ctx context.Context, p AuditListParams) iter.Seq2[AuditEntry, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[AuditEntry], error) {
-		page := p
-		page.Limit, page.Cursor = pageSize(p.Limit), cursor
-		return s.List(ctx, page)
-	})
+	return all(ctx, s.c, api.ListAudit, p.query())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"net/http"
 
 	"bursar/api"
 )
@@ -14,20 +13,18 @@ type AuthService struct{ c *Client }
 
 // Me returns the user that the client is signed in as. It includes the scope of a credential that is limited or does not administer.
 func (s *AuthService) Me(ctx context.Context) (*Me, error) {
-	return read[Me](ctx, s.c, "/auth/me")
+	return run(ctx, s.c, api.GetMe)
 }
 
 // Activity reads one page of the caller's own audit rows that belong to no workspace, newest first. Examples are sign-ins and changes of
 // API keys. A page has 25 rows unless p sets a limit.
 func (s *AuthService) Activity(ctx context.Context, p ListParams) (*Page[AuditEntry], error) {
-	return list[AuditEntry](ctx, s.c, p.query(), "/auth/activity")
+	return list(ctx, s.c, api.ListMyActivity, p.query())
 }
 
 // AllActivity iterates over all pages of [AuthService.Activity].
 func (s *AuthService) AllActivity(ctx context.Context, p ListParams) iter.Seq2[AuditEntry, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[AuditEntry], error) {
-		return s.Activity(ctx, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListMyActivity, p.query())
 }
 
 // Exchange signs in at once and uses the new session from then on. A client signs in automatically, so call it only to check the credential
@@ -46,7 +43,7 @@ func (s *AuthService) Exchange(ctx context.Context) (*Session, error) {
 
 // Logout ends the session. A client with a credential signs in again on its next call.
 func (s *AuthService) Logout(ctx context.Context) (*Logout, error) {
-	op := &call{method: http.MethodPost, path: "/auth/logout", final: true}
+	op := &call{method: api.LogOut.Method(), path: api.LogOut.Path(), final: true}
 	token, err := s.c.session.get(ctx)
 	if err != nil {
 		return nil, err

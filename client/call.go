@@ -19,8 +19,8 @@ import (
 // call is one operation, with all of its attempts.
 type call struct {
 	method string
-	path   string // escaped, after /v1 or with /v2
-	query  url.Values
+	path   string // escaped
+	query  query
 	header http.Header
 	body   []byte        // nil for no body
 	upload io.ReadSeeker // a body that is sent unchanged, from its start in every attempt
@@ -38,20 +38,22 @@ func (c *call) changes() bool {
 	return c.method != http.MethodGet && c.method != http.MethodHead
 }
 
-// route joins the segments of a path, such as route("/directory", id, "restore"), and
-// escapes those after the first.
-func route(first string, rest ...string) (string, error) {
-	var path strings.Builder
-	path.WriteString(first)
-	for _, segment := range rest {
-		// A proxy would resolve dot segments to another resource.
-		if segment == "" || segment == "." || segment == ".." {
-			return "", fmt.Errorf("bursar: %q cannot be part of a path below %s: an id is missing", segment, first)
+// callOf returns the call of an operation, with the ids for its path in their order.
+func callOf(operation api.Operation, ids ...string) (*call, error) {
+	segments := strings.Split(operation.Path(), "/")
+	for i, segment := range segments {
+		if !strings.HasPrefix(segment, "{") {
+			continue
 		}
-		path.WriteByte('/')
-		path.WriteString(url.PathEscape(segment))
+		id := ids[0]
+		ids = ids[1:]
+		// A proxy would resolve dot segments to another resource.
+		if id == "" || id == "." || id == ".." {
+			return nil, fmt.Errorf("bursar: %q cannot be part of the path %s: an id is missing", id, operation.Path())
+		}
+		segments[i] = url.PathEscape(id)
 	}
-	return path.String(), nil
+	return &call{method: operation.Method(), path: strings.Join(segments, "/")}, nil
 }
 
 // encode returns bytes unchanged and anything else as JSON. It runs once per call, so that a retry sends the same bytes.
@@ -109,9 +111,9 @@ func visible(text string) bool {
 
 // address returns the URL of a call.
 func (c *Client) address(op *call) (string, error) {
-	text := c.base.String() + versioned(op.path)
+	text := c.base.String() + op.path
 	if len(op.query) > 0 {
-		text += "?" + op.query.Encode()
+		text += "?" + url.Values(op.query).Encode()
 	}
 	target, err := url.Parse(text)
 	if err != nil || target.Host != c.base.Host || target.Scheme != c.base.Scheme {
@@ -170,7 +172,7 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 
 // shown returns a path for logs and errors. It omits device codes, which are secret, and the query, which may contain search terms.
 func shown(path string) string {
-	const codes = "/auth/device-code/"
+	const codes = version + "/auth/device-code/"
 	path, _, _ = strings.Cut(path, "?")
 	if code, ok := strings.CutPrefix(path, codes); ok {
 		_, rest, more := strings.Cut(code, "/")
@@ -179,13 +181,5 @@ func shown(path string) string {
 			path += "/" + rest
 		}
 	}
-	return versioned(path)
-}
-
-// versioned adds the version to a path that has none.
-func versioned(path string) string {
-	if strings.HasPrefix(path, moneyVersion+"/") {
-		return path
-	}
-	return version + path
+	return path
 }

@@ -41,17 +41,18 @@ func (s *AuthService) DeviceCode(ctx context.Context, intent, challenge string) 
 	if err != nil {
 		return nil, err
 	}
-	return fetch[DeviceCode](ctx, s.c, &call{method: http.MethodPost, path: "/auth/device-code", body: body, open: true, once: true})
+	op := &call{method: api.CreateDeviceCode.Method(), path: api.CreateDeviceCode.Path(), body: body, open: true, once: true}
+	return fetch[DeviceCode](ctx, s.c, op)
 }
 
 // PollDeviceCode returns the status of a device login. Only the first poll after the
 // approval returns the token; use it with [WithToken]. No credential is needed.
 func (s *AuthService) PollDeviceCode(ctx context.Context, code, verifier string) (*DeviceCodeStatus, error) {
-	path, err := route("/auth/device-code", code)
+	op, err := callOf(api.PollDeviceCode, code)
 	if err != nil {
 		return nil, err
 	}
-	op := &call{method: http.MethodGet, path: path, open: true}
+	op.open = true
 	if verifier != "" {
 		if err := checkSecret("verifier", verifier); err != nil {
 			return nil, err
@@ -63,10 +64,10 @@ func (s *AuthService) PollDeviceCode(ctx context.Context, code, verifier string)
 
 // ApproveDevice lets the device with the code sign in as the caller.
 func (s *AuthService) ApproveDevice(ctx context.Context, code string) (*DeviceDecision, error) {
-	return change[DeviceDecision](ctx, s.c, http.MethodPost, nil, "/auth/device-code", code, "approve")
+	return run(ctx, s.c, api.ApproveDeviceCode, code)
 }
 
 // DenyDevice denies the device with the code.
 func (s *AuthService) DenyDevice(ctx context.Context, code string) (*DeviceDecision, error) {
-	return change[DeviceDecision](ctx, s.c, http.MethodPost, nil, "/auth/device-code", code, "deny")
+	return run(ctx, s.c, api.DenyDeviceCode, code)
 }

@@ -3,7 +3,8 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
+
+	"bursar/api"
 )
 
 // DirectoryService manages the people and organizations of a workspace.
@@ -24,7 +25,7 @@ type DirectoryListParams struct {
 
 // List reads one page of a directory, newest first.
 func (s *DirectoryService) List(ctx context.Context, p DirectoryListParams) (*Page[EntrySummary], error) {
-	return list[EntrySummary](ctx, s.c, p.query(), "/directory")
+	return list(ctx, s.c, api.ListEntries, p.query())
 }
 
 func (p DirectoryListParams) query() query {
@@ -34,34 +35,30 @@ func (p DirectoryListParams) query() query {
 
 // All iterates over a directory, newest first. Concurrent additions and deletions cause no repeated or missing entries.
 func (s *DirectoryService) All(ctx context.Context, p DirectoryListParams) iter.Seq2[EntrySummary, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[EntrySummary], error) {
-		page := p
-		page.Limit, page.Cursor = pageSize(p.Limit), cursor
-		return s.List(ctx, page)
-	})
+	return all(ctx, s.c, api.ListEntries, p.query())
 }
 
 // Get reads an entry with all details.
 func (s *DirectoryService) Get(ctx context.Context, id string) (*Entry, error) {
-	return read[Entry](ctx, s.c, "/directory", id)
+	return run(ctx, s.c, api.GetEntry, id)
 }
 
 // Create adds an entry.
 func (s *DirectoryService) Create(ctx context.Context, p EntryCreateParams) (*Created, error) {
-	return change[Created](ctx, s.c, http.MethodPost, p, "/directory")
+	return submit(ctx, s.c, api.CreateEntry, p)
 }
 
 // Update changes an entry.
 func (s *DirectoryService) Update(ctx context.Context, id string, p EntryUpdateParams) (*Created, error) {
-	return change[Created](ctx, s.c, http.MethodPatch, p, "/directory", id)
+	return submit(ctx, s.c, api.UpdateEntry, p, id)
 }
 
 // Delete hides an entry from all reads and lists. It can be restored for 30 days.
 func (s *DirectoryService) Delete(ctx context.Context, id string) (*Deleted, error) {
-	return change[Deleted](ctx, s.c, http.MethodDelete, nil, "/directory", id)
+	return run(ctx, s.c, api.DeleteEntry, id)
 }
 
 // Restore restores a deleted entry.
 func (s *DirectoryService) Restore(ctx context.Context, id string) (*Restored, error) {
-	return change[Restored](ctx, s.c, http.MethodPost, nil, "/directory", id, "restore")
+	return run(ctx, s.c, api.RestoreEntry, id)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
 	"strings"
+
+	"bursar/api"
 )
 
 // Do calls any path of the API. Like the other methods, it signs in, sends an idempotency key with every change, and retries what is safe
@@ -19,6 +21,9 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*R
 	method = strings.ToUpper(method)
 	path = strings.TrimPrefix("/"+strings.TrimLeft(path, "/"), version+"/")
 	path, query, hasQuery := strings.Cut("/"+strings.TrimLeft(path, "/"), "?")
+	if !strings.HasPrefix(path, moneyVersion+"/") {
+		path = version + path
+	}
 	text, err := encode(body)
 	if err != nil {
 		return nil, err
@@ -27,7 +32,7 @@ func (c *Client) Do(ctx context.Context, method, path string, body, out any) (*R
 	if hasQuery {
 		op.path += "?" + query
 	}
-	if method == http.MethodPost && (path == "/auth/device-code" || path == "/auth/token") {
+	if method == http.MethodPost && (path == api.CreateDeviceCode.Path() || path == api.CreateToken.Path()) {
 		op.once, op.final = true, true // these use neither an idempotency key nor a session
 	}
 	response, _, err := c.send(ctx, op)
@@ -67,29 +72,45 @@ func fetch[T any](ctx context.Context, c *Client, op *call) (*T, error) {
 	return &data, nil
 }
 
-// read reads one resource.
-func read[T any](ctx context.Context, c *Client, first string, rest ...string) (*T, error) {
-	return change[T](ctx, c, http.MethodGet, nil, first, rest...)
+// run calls an operation without a body.
+func run[Out any](ctx context.Context, c *Client, operation api.Op[api.None, Out], ids ...string) (*Out, error) {
+	return runWith(ctx, c, operation, nil, ids...)
 }
 
-// readWith reads from a path with a query.
-func readWith[T any](ctx context.Context, c *Client, q query, first string, rest ...string) (*T, error) {
-	path, err := route(first, rest...)
+// runWith calls an operation without a body, with a query.
+func runWith[Out any](ctx context.Context, c *Client, operation api.Op[api.None, Out], q query, ids ...string) (*Out, error) {
+	op, err := callOf(operation, ids...)
 	if err != nil {
 		return nil, err
 	}
-	return fetch[T](ctx, c, &call{method: http.MethodGet, path: path, query: url.Values(q)})
+	op.query = q
+	return fetch[Out](ctx, c, op)
 }
 
-// change sends a body to a path.
-func change[T any](ctx context.Context, c *Client, method string, body any, first string, rest ...string) (*T, error) {
-	path, err := route(first, rest...)
+// submit calls an operation with a body.
+func submit[In, Out any](ctx context.Context, c *Client, operation api.Op[In, Out], body In, ids ...string) (*Out, error) {
+	return submitWith(ctx, c, operation, nil, body, ids...)
+}
+
+// submitWith calls an operation with a body, with a query.
+func submitWith[In, Out any](ctx context.Context, c *Client, operation api.Op[In, Out], q query, body In, ids ...string) (*Out, error) {
+	op, err := callOf(operation, ids...)
+	if err == nil {
+		op.query = q
+		op.body, err = encode(body)
+	}
 	if err != nil {
 		return nil, err
 	}
-	text, err := encode(body)
-	if err != nil {
-		return nil, err
+	return fetch[Out](ctx, c, op)
+}
+
+// download calls an operation whose response is a file.
+func download(ctx context.Context, c *Client, operation api.Op[api.None, api.File], q query, w io.Writer, ids ...string) error {
+	op, err := callOf(operation, ids...)
+	if err == nil {
+		op.query, op.file = q, w
+		_, _, err = c.send(ctx, op)
 	}
-	return fetch[T](ctx, c, &call{method: method, path: path, body: text})
+	return err
 }

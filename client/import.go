@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"net/http"
-	"net/url"
 	"strconv"
+
+	"bursar/api"
 )
 
 // ImportParams set how a file is imported. Only WorkspaceID is required.
@@ -57,7 +57,7 @@ func (s *DirectoryService) Import(ctx context.Context, p ImportParams, file io.R
 	if err != nil {
 		return nil, false, err
 	}
-	op := &call{method: http.MethodPost, path: "/directory/imports", query: url.Values(q), upload: file}
+	op := &call{method: api.StartImport.Method(), path: api.StartImport.Path(), query: q, upload: file}
 	response, _, err := s.c.send(ctx, op)
 	if err != nil {
 		return nil, false, err
@@ -69,47 +69,37 @@ func (s *DirectoryService) Import(ctx context.Context, p ImportParams, file io.R
 
 // GetImport reads the state of an import.
 func (s *DirectoryService) GetImport(ctx context.Context, id string) (*Import, error) {
-	return read[Import](ctx, s.c, "/directory/imports", id)
+	return run(ctx, s.c, api.GetImport, id)
 }
 
 // StartImport starts the import of a file that was sent with Hold, or its dry run.
 func (s *DirectoryService) StartImport(ctx context.Context, id string, p ImportStart) (*Import, error) {
-	return change[Import](ctx, s.c, http.MethodPost, p, "/directory/imports", id, "start")
+	return submit(ctx, s.c, api.StartHeldImport, p, id)
 }
 
 // CancelImport cancels an import. Changes already made stay.
 func (s *DirectoryService) CancelImport(ctx context.Context, id string) (*Import, error) {
-	return change[Import](ctx, s.c, http.MethodPost, nil, "/directory/imports", id, "cancel")
+	return run(ctx, s.c, api.CancelImport, id)
 }
 
 // Imports reads one page of the imports of a workspace, newest first.
 func (s *DirectoryService) Imports(ctx context.Context, workspaceID string, p ListParams) (*Page[Import], error) {
-	return list[Import](ctx, s.c, p.query().text("workspace_id", workspaceID), "/directory/imports")
+	return list(ctx, s.c, api.ListImports, p.query().text("workspace_id", workspaceID))
 }
 
 // AllImports iterates over the imports of a workspace, newest first.
 func (s *DirectoryService) AllImports(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Import, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Import], error) {
-		return s.Imports(ctx, workspaceID, ListParams{pageSize(p.Limit), cursor})
-	})
+	return all(ctx, s.c, api.ListImports, p.query().text("workspace_id", workspaceID))
 }
 
 // RefusedLines writes the lines that an import refused, ready to be corrected and imported.
 func (s *DirectoryService) RefusedLines(ctx context.Context, id string, w io.Writer) error {
-	return s.download(ctx, w, "/directory/imports", id, "refused")
+	return download(ctx, s.c, api.DownloadRefusedLines, nil, w, id)
 }
 
 // ImportPlan writes the dry-run result of each line, as one [ImportLine] in JSON per line.
 func (s *DirectoryService) ImportPlan(ctx context.Context, id string, w io.Writer) error {
-	return s.download(ctx, w, "/directory/imports", id, "plan")
-}
-
-func (s *DirectoryService) download(ctx context.Context, w io.Writer, first string, rest ...string) error {
-	path, err := route(first, rest...)
-	if err == nil {
-		_, _, err = s.c.send(ctx, &call{method: http.MethodGet, path: path, file: w})
-	}
-	return err
+	return download(ctx, s.c, api.DownloadImportPlan, nil, w, id)
 }
 
 // DirectoryExportParams select the entries to export and their format. Limit and Cursor of the list do not apply.
@@ -130,11 +120,10 @@ func (s *DirectoryService) Export(ctx context.Context, p DirectoryExportParams, 
 	if p.Raw {
 		q = q.text("raw", strconv.FormatBool(true))
 	}
-	_, _, err := s.c.send(ctx, &call{method: http.MethodGet, path: "/directory/export", query: url.Values(q), file: w})
-	return err
+	return download(ctx, s.c, api.ExportDirectory, q, w)
 }
 
 // Batch creates and updates up to 1,000 entries and returns the result of each.
 func (s *DirectoryService) Batch(ctx context.Context, b Batch) (*BatchResult, error) {
-	return change[BatchResult](ctx, s.c, http.MethodPost, b, "/directory/batch")
+	return submit(ctx, s.c, api.BatchEntries, b)
 }

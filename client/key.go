@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
 	"time"
 
 	"bursar/api"
@@ -32,14 +31,12 @@ type KeyRotateParams struct {
 
 // List reads the caller's keys, without their secrets.
 func (s *KeyService) List(ctx context.Context, p ListParams) (*Page[APIKey], error) {
-	return list[APIKey](ctx, s.c, p.query(), "/api-keys")
+	return list(ctx, s.c, api.ListAPIKeys, p.query())
 }
 
 // All iterates over the caller's keys.
 func (s *KeyService) All(ctx context.Context, p ListParams) iter.Seq2[APIKey, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[APIKey], error) {
-		return s.List(ctx, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListAPIKeys, p.query())
 }
 
 // Create creates a key. Only the result of Create contains its secret.
@@ -48,7 +45,7 @@ func (s *KeyService) Create(ctx context.Context, p KeyCreateParams) (*NewAPIKey,
 	if !p.ExpiresAt.IsZero() {
 		body.ExpiresAt = new(p.ExpiresAt.UnixMilli())
 	}
-	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys")
+	return submit(ctx, s.c, api.CreateAPIKey, body)
 }
 
 // Rotate replaces a key with a new one of the same name. The old key stays valid for the
@@ -58,15 +55,15 @@ func (s *KeyService) Rotate(ctx context.Context, id string, p KeyRotateParams) (
 	if p.Grace != nil {
 		body.GraceSeconds = new(int64(*p.Grace / time.Second))
 	}
-	return change[NewAPIKey](ctx, s.c, http.MethodPost, body, "/api-keys", id, "rotate")
+	return submit(ctx, s.c, api.RotateAPIKey, body, id)
 }
 
 // Revoke revokes a key and ends the sessions that it started.
 func (s *KeyService) Revoke(ctx context.Context, id string) (*Revoked, error) {
-	return change[Revoked](ctx, s.c, http.MethodDelete, nil, "/api-keys", id)
+	return run(ctx, s.c, api.RevokeAPIKey, id)
 }
 
 // RevokeCompromised revokes a key that someone else may have. It suspends the members, roles and machine clients that came through it.
 func (s *KeyService) RevokeCompromised(ctx context.Context, id string) (*CompromisedKey, error) {
-	return change[CompromisedKey](ctx, s.c, http.MethodPost, nil, "/api-keys", id, "compromised")
+	return run(ctx, s.c, api.ReportCompromisedAPIKey, id)
 }

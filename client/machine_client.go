@@ -3,7 +3,8 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
+
+	"bursar/api"
 )
 
 // MachineClientService manages the machine clients of a workspace.
@@ -11,17 +12,15 @@ type MachineClientService struct{ c *Client }
 
 // List reads the machine clients of a workspace, without their secrets.
 func (s *MachineClientService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[MachineClient], error) {
-	return list[MachineClient](ctx, s.c, p.query(), "/workspaces", workspaceID, "clients")
+	return list(ctx, s.c, api.ListClients, p.query(), workspaceID)
 }
 
 // All iterates over the machine clients of a workspace.
 func (s *MachineClientService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[MachineClient, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[MachineClient], error) {
-		return s.List(ctx, workspaceID, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListClients, p.query(), workspaceID)
 }
 
 // Rotate gives a machine client a new secret, which only the result contains. The old secret and its sessions end at once.
 func (s *MachineClientService) Rotate(ctx context.Context, workspaceID, id string) (*NewMachineClient, error) {
-	return change[NewMachineClient](ctx, s.c, http.MethodPost, nil, "/workspaces", workspaceID, "clients", id, "rotate")
+	return run(ctx, s.c, api.RotateClient, workspaceID, id)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
 
 	"bursar/api"
 )
@@ -13,22 +12,20 @@ type OperatorService struct{ c *Client }
 
 // Requests reads the requests that wait for another operator.
 func (s *OperatorService) Requests(ctx context.Context, p ListParams) (*Page[OpsRequest], error) {
-	return list[OpsRequest](ctx, s.c, p.query(), "/ops/requests")
+	return list(ctx, s.c, api.ListOpsRequests, p.query())
 }
 
 // AllRequests iterates over the requests that wait for another operator.
 func (s *OperatorService) AllRequests(ctx context.Context, p ListParams) iter.Seq2[OpsRequest, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[OpsRequest], error) {
-		return s.Requests(ctx, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListOpsRequests, p.query())
 }
 
 // Approve confirms a request, identified by the digest of what was shown.
 func (s *OperatorService) Approve(ctx context.Context, id, digest string) (*OpsDecision, error) {
-	return change[OpsDecision](ctx, s.c, http.MethodPost, api.OpsApprove{Digest: digest}, "/ops/requests", id, "approve")
+	return submit(ctx, s.c, api.ApproveOpsRequest, api.OpsApprove{Digest: digest}, id)
 }
 
 // Reject rejects a request.
 func (s *OperatorService) Reject(ctx context.Context, id string) (*OpsDecision, error) {
-	return change[OpsDecision](ctx, s.c, http.MethodPost, nil, "/ops/requests", id, "reject")
+	return run(ctx, s.c, api.RejectOpsRequest, id)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
 
 	"bursar/api"
 )
@@ -13,76 +12,70 @@ type OrganizationService struct{ c *Client }
 
 // List reads the caller's organizations.
 func (s *OrganizationService) List(ctx context.Context, p ListParams) (*Page[Organization], error) {
-	return list[Organization](ctx, s.c, p.query(), "/organizations")
+	return list(ctx, s.c, api.ListOrganizations, p.query())
 }
 
 // All iterates over the caller's organizations.
 func (s *OrganizationService) All(ctx context.Context, p ListParams) iter.Seq2[Organization, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Organization], error) {
-		return s.List(ctx, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListOrganizations, p.query())
 }
 
 // Get reads an organization.
 func (s *OrganizationService) Get(ctx context.Context, id string) (*Organization, error) {
-	return read[Organization](ctx, s.c, "/organizations", id)
+	return run(ctx, s.c, api.GetOrganization, id)
 }
 
 // Create creates an organization and makes the caller its owner.
 func (s *OrganizationService) Create(ctx context.Context, p OrganizationCreateParams) (*Organization, error) {
-	return change[Organization](ctx, s.c, http.MethodPost, p, "/organizations")
+	return submit(ctx, s.c, api.CreateOrganization, p)
 }
 
 // Settings reads the settings of an organization.
 func (s *OrganizationService) Settings(ctx context.Context, id string) (*Organization, error) {
-	return read[Organization](ctx, s.c, "/organizations", id, "settings")
+	return run(ctx, s.c, api.GetOrganizationSettings, id)
 }
 
 // UpdateSettings changes the settings of an organization.
 func (s *OrganizationService) UpdateSettings(ctx context.Context, id string, p OrganizationUpdateParams) (*Organization, error) {
-	return change[Organization](ctx, s.c, http.MethodPatch, p, "/organizations", id, "settings")
+	return submit(ctx, s.c, api.UpdateOrganizationSettings, p, id)
 }
 
 // Owners reads the owners of an organization.
 func (s *OrganizationService) Owners(ctx context.Context, id string, p ListParams) (*Page[User], error) {
-	return list[User](ctx, s.c, p.query(), "/organizations", id, "owners")
+	return list(ctx, s.c, api.ListOwners, p.query(), id)
 }
 
 // AllOwners iterates over the owners of an organization.
 func (s *OrganizationService) AllOwners(ctx context.Context, id string, p ListParams) iter.Seq2[User, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[User], error) {
-		return s.Owners(ctx, id, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListOwners, p.query(), id)
 }
 
 // AddOwner makes a member of an organization one of its owners.
 func (s *OrganizationService) AddOwner(ctx context.Context, id, userID string) (*Ownership, error) {
-	return change[Ownership](ctx, s.c, http.MethodPost, api.OwnerAdd{UserID: userID}, "/organizations", id, "owners")
+	return submit(ctx, s.c, api.AddOwner, api.OwnerAdd{UserID: userID}, id)
 }
 
 // RemoveOwner ends a person's ownership. The last owner cannot be removed.
 func (s *OrganizationService) RemoveOwner(ctx context.Context, id, userID string) (*Ownership, error) {
-	return change[Ownership](ctx, s.c, http.MethodDelete, nil, "/organizations", id, "owners", userID)
+	return run(ctx, s.c, api.RemoveOwner, id, userID)
 }
 
 // SuspendedOwners iterates over the owners who were added through a compromised API key and wait for an owner's decision.
 func (s *OrganizationService) SuspendedOwners(ctx context.Context, id string, p ListParams) iter.Seq2[SuspendedOwner, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[SuspendedOwner], error) {
-		return list[SuspendedOwner](ctx, s.c, p.at(cursor).query(), "/organizations", id, "suspended")
-	})
+	return all(ctx, s.c, api.ListSuspendedOwners, p.query(), id)
 }
 
 // ConfirmOwner restores a suspended owner.
 func (s *OrganizationService) ConfirmOwner(ctx context.Context, id, suspensionID string) (*SuspendedOwner, error) {
-	return change[SuspendedOwner](ctx, s.c, http.MethodPost, nil, "/organizations", id, "suspended", suspensionID, "confirm")
+	return run(ctx, s.c, api.ConfirmSuspendedOwner, id, suspensionID)
 }
 
 // RemoveSuspendedOwner ends suspended ownership permanently.
 func (s *OrganizationService) RemoveSuspendedOwner(ctx context.Context, id, suspensionID string) (*SuspendedOwner, error) {
-	return change[SuspendedOwner](ctx, s.c, http.MethodPost, nil, "/organizations", id, "suspended", suspensionID, "remove")
+	return run(ctx, s.c, api.RemoveSuspendedOwner, id, suspensionID)
 }
 
 // RemoveLeaver removes all access of a person to an organization. A dry run only lists it.
 func (s *OrganizationService) RemoveLeaver(ctx context.Context, id string, p LeaverRemoveParams) (*Leaver, error) {
-	return change[Leaver](ctx, s.c, http.MethodPost, p, "/organizations", id, "leavers")
+	return submit(ctx, s.c, api.RemoveLeaver, p, id)
 }

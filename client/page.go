@@ -1,14 +1,15 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
-	"net/http"
+	"maps"
 	"net/url"
 	"strconv"
 	"time"
+
+	"bursar/api"
 )
 
 // Page is one page of a list.
@@ -33,12 +34,6 @@ type ListParams struct {
 const maxLimit = 100
 
 func (p ListParams) query() query { return query{}.number("limit", p.Limit).text("cursor", p.Cursor) }
-
-// at returns the parameters for the page at a cursor.
-func (p ListParams) at(cursor string) ListParams { return ListParams{pageSize(p.Limit), cursor} }
-
-// pageSize returns the page size that All uses: the largest, unless limit is set.
-func pageSize(limit int) int { return cmp.Or(limit, maxLimit) }
 
 // query is the query of a request. It omits empty values.
 type query url.Values
@@ -65,12 +60,12 @@ func (q query) time(name string, value time.Time) query {
 }
 
 // list reads one page.
-func list[T any](ctx context.Context, c *Client, q query, first string, rest ...string) (*Page[T], error) {
-	path, err := route(first, rest...)
+func list[T any](ctx context.Context, c *Client, operation api.Op[api.None, api.Page[T]], q query, ids ...string) (*Page[T], error) {
+	op, err := callOf(operation, ids...)
 	if err != nil {
 		return nil, err
 	}
-	op := &call{method: http.MethodGet, path: path, query: url.Values(q)}
+	op.query = q
 	response, _, err := c.send(ctx, op)
 	if err != nil {
 		return nil, err
@@ -84,13 +79,16 @@ func list[T any](ctx context.Context, c *Client, q query, first string, rest ...
 	return page, nil
 }
 
-// walk yields the items of all pages. It ends after the first error.
-func walk[T any](cursor string, next func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
+// all yields the items of all pages from the cursor of a query. It ends after the first error.
+func all[T any](ctx context.Context, c *Client, operation api.Op[api.None, api.Page[T]], q query, ids ...string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		for cursor := cursor; ; {
-			page, err := next(cursor)
+		q, none := maps.Clone(q), *new(T)
+		if url.Values(q).Get("limit") == "" {
+			q.number("limit", maxLimit)
+		}
+		for {
+			page, err := list(ctx, c, operation, q, ids...)
 			if err != nil {
-				var none T
 				yield(none, err)
 				return
 			}
@@ -102,12 +100,11 @@ func walk[T any](cursor string, next func(cursor string) (*Page[T], error)) iter
 			if !page.HasMore {
 				return
 			}
-			if page.Cursor == "" || page.Cursor == cursor {
-				var none T
+			if page.Cursor == "" || page.Cursor == url.Values(q).Get("cursor") {
 				yield(none, errors.New("bursar: the list has more, but the server does not say where"))
 				return
 			}
-			cursor = page.Cursor
+			q.text("cursor", page.Cursor)
 		}
 	}
 }

@@ -117,11 +117,11 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 func TestPathsAreShownWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		"/auth/device-code":                "/v1/auth/device-code",
-		"/auth/device-code/K7MPXQ":         "/v1/auth/device-code/{code}",
-		"/auth/device-code/K7MPXQ/approve": "/v1/auth/device-code/{code}/approve",
-		"/directory?q=ada":                 "/v1/directory",
-		"/directory/entry_1":               "/v1/directory/entry_1",
+		"/v1/auth/device-code":                "/v1/auth/device-code",
+		"/v1/auth/device-code/K7MPXQ":         "/v1/auth/device-code/{code}",
+		"/v1/auth/device-code/K7MPXQ/approve": "/v1/auth/device-code/{code}/approve",
+		"/v1/directory?q=ada":                 "/v1/directory",
+		"/v1/directory/entry_1":               "/v1/directory/entry_1",
 	} {
 		if got := shown(path); got != want {
 			t.Errorf("%s is shown as %s", path, got)

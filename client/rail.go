@@ -2,7 +2,8 @@ package client
 
 import (
 	"context"
-	"net/http"
+
+	"bursar/api"
 )
 
 // RailService reads the rails and institutions, and their health.
@@ -18,12 +19,12 @@ type HealthParams struct {
 
 // Health reads the health of a rail, a connector or an institution.
 func (s *RailService) Health(ctx context.Context, serviceName string, p HealthParams) (*ServiceHealth, error) {
-	return readWith[ServiceHealth](ctx, s.c, query{}.text("mode", p.Mode).text("workspace_id", p.WorkspaceID), "/v2/payout-requests/health", serviceName)
+	return runWith(ctx, s.c, api.GetServiceHealth, query{}.text("mode", p.Mode).text("workspace_id", p.WorkspaceID), serviceName)
 }
 
 // Institutions reads the banks and wallets that can be paid. With a rail, it reads those that the rail reaches.
 func (s *RailService) Institutions(ctx context.Context, rail string, p ListParams) (*Page[Institution], error) {
-	return list[Institution](ctx, s.c, p.query().text("rail", rail), "/v2/receiving_institutions")
+	return list(ctx, s.c, api.ListInstitutions, p.query().text("rail", rail))
 }
 
 // SandboxService controls the simulated rails of the sandbox. It finds nothing that is live.
@@ -31,26 +32,26 @@ type SandboxService struct{ c *Client }
 
 // Deposit adds money to a sandbox account.
 func (s *SandboxService) Deposit(ctx context.Context, p SimulatedDepositParams) (*Deposit, error) {
-	return change[Deposit](ctx, s.c, http.MethodPost, p, "/v2/simulations/deposits")
+	return submit(ctx, s.c, api.SimulateDeposit, p)
 }
 
 // Settle completes a payout that is undecided at the simulator.
 func (s *SandboxService) Settle(ctx context.Context, payoutID string) (*Payout, error) {
-	return change[Payout](ctx, s.c, http.MethodPost, nil, "/v2/simulations/payouts", payoutID, "settle")
+	return run(ctx, s.c, api.SimulateSettlement, payoutID)
 }
 
 // Reject rejects a payout that is undecided at the simulator, with an ISO 20022 reason if one is given.
 func (s *SandboxService) Reject(ctx context.Context, payoutID string, p SimulatedReasonParams) (*Payout, error) {
-	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/simulations/payouts", payoutID, "reject")
+	return submit(ctx, s.c, api.SimulateRejection, p, payoutID)
 }
 
 // Return returns a completed payout.
 func (s *SandboxService) Return(ctx context.Context, payoutID string, p SimulatedReasonParams) (*Payout, error) {
-	return change[Payout](ctx, s.c, http.MethodPost, p, "/v2/simulations/payouts", payoutID, "return")
+	return submit(ctx, s.c, api.SimulateReturn, p, payoutID)
 }
 
 // SetService sets the state of a rail or an institution in the sandbox of a workspace. A machine client may omit the workspace, which is
 // then its own.
 func (s *SandboxService) SetService(ctx context.Context, serviceName string, p SimulatedServiceParams) (*ServiceHealth, error) {
-	return change[ServiceHealth](ctx, s.c, http.MethodPost, p, "/v2/simulations/services", serviceName)
+	return submit(ctx, s.c, api.SimulateService, p, serviceName)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
 
 	"bursar/api"
 )
@@ -13,24 +12,22 @@ type RoleService struct{ c *Client }
 
 // List reads the roles of a workspace: the built-in ones and its own.
 func (s *RoleService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[Role], error) {
-	return list[Role](ctx, s.c, p.query(), "/workspaces", workspaceID, "roles")
+	return list(ctx, s.c, api.ListRoles, p.query(), workspaceID)
 }
 
 // All iterates over the roles of a workspace.
 func (s *RoleService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Role, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Role], error) {
-		return s.List(ctx, workspaceID, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListRoles, p.query(), workspaceID)
 }
 
 // Assign gives a member an additional role.
 func (s *RoleService) Assign(ctx context.Context, workspaceID, userID, role string) (*RoleAssignment, error) {
-	return change[RoleAssignment](ctx, s.c, http.MethodPost, api.RoleAssign{UserID: userID, Role: role}, "/workspaces", workspaceID, "roles")
+	return submit(ctx, s.c, api.AssignRole, api.RoleAssign{UserID: userID, Role: role}, workspaceID)
 }
 
 // Unassign removes a role from a member.
 func (s *RoleService) Unassign(ctx context.Context, workspaceID, userID, role string) (*RoleAssignment, error) {
-	return change[RoleAssignment](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "roles", userID, role)
+	return run(ctx, s.c, api.RemoveRole, workspaceID, userID, role)
 }
 
 // Define creates a role of the workspace, or replaces the one with the key. Built-in roles cannot be changed.
@@ -38,10 +35,10 @@ func (s *RoleService) Define(ctx context.Context, workspaceID, key string, p Rol
 	if p.Permissions == nil {
 		p.Permissions = []string{} // the server refuses null
 	}
-	return change[Role](ctx, s.c, http.MethodPut, p, "/workspaces", workspaceID, "roles", key)
+	return submit(ctx, s.c, api.PutRole, p, workspaceID, key)
 }
 
 // Delete deletes a role that no member has.
 func (s *RoleService) Delete(ctx context.Context, workspaceID, key string) (*RoleDeleted, error) {
-	return change[RoleDeleted](ctx, s.c, http.MethodDelete, nil, "/workspaces", workspaceID, "roles", key)
+	return run(ctx, s.c, api.DeleteRole, workspaceID, key)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -55,7 +54,7 @@ func newSession(c *Client, set settings) *session {
 	}
 	s.exchange = func(ctx context.Context) (*api.Session, error) {
 		// A second exchange only starts another session, so it is safe to retry.
-		op := &call{method: http.MethodPost, path: "/auth/token", authorization: authorization, open: true}
+		op := &call{method: api.CreateToken.Method(), path: api.CreateToken.Path(), authorization: authorization, open: true}
 		return fetch[api.Session](ctx, c, op)
 	}
 	return s

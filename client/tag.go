@@ -3,7 +3,8 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
+
+	"bursar/api"
 )
 
 // TagService manages the tags of a directory.
@@ -11,27 +12,25 @@ type TagService struct{ c *Client }
 
 // List reads the tags of a workspace.
 func (s *TagService) List(ctx context.Context, workspaceID string, p ListParams) (*Page[Tag], error) {
-	return list[Tag](ctx, s.c, p.query().text("workspace_id", workspaceID), "/directory/tags")
+	return list(ctx, s.c, api.ListTags, p.query().text("workspace_id", workspaceID))
 }
 
 // All iterates over the tags of a workspace.
 func (s *TagService) All(ctx context.Context, workspaceID string, p ListParams) iter.Seq2[Tag, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Tag], error) {
-		return s.List(ctx, workspaceID, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListTags, p.query().text("workspace_id", workspaceID))
 }
 
 // Create creates a tag.
 func (s *TagService) Create(ctx context.Context, p TagCreateParams) (*Tag, error) {
-	return change[Tag](ctx, s.c, http.MethodPost, p, "/directory/tags")
+	return submit(ctx, s.c, api.CreateTag, p)
 }
 
 // Update changes a tag.
 func (s *TagService) Update(ctx context.Context, id string, p TagUpdateParams) (*Tag, error) {
-	return change[Tag](ctx, s.c, http.MethodPatch, p, "/directory/tags", id)
+	return submit(ctx, s.c, api.UpdateTag, p, id)
 }
 
 // Delete deletes a tag and removes it from all entries.
 func (s *TagService) Delete(ctx context.Context, id string) (*Deleted, error) {
-	return change[Deleted](ctx, s.c, http.MethodDelete, nil, "/directory/tags", id)
+	return run(ctx, s.c, api.DeleteTag, id)
 }

@@ -3,7 +3,8 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
+
+	"bursar/api"
 )
 
 // WorkspaceService manages the workspaces that the caller belongs to.
@@ -11,27 +12,25 @@ type WorkspaceService struct{ c *Client }
 
 // List reads the caller's workspaces.
 func (s *WorkspaceService) List(ctx context.Context, p ListParams) (*Page[Workspace], error) {
-	return list[Workspace](ctx, s.c, p.query(), "/workspaces")
+	return list(ctx, s.c, api.ListWorkspaces, p.query())
 }
 
 // All iterates over the caller's workspaces.
 func (s *WorkspaceService) All(ctx context.Context, p ListParams) iter.Seq2[Workspace, error] {
-	return walk(p.Cursor, func(cursor string) (*Page[Workspace], error) {
-		return s.List(ctx, p.at(cursor))
-	})
+	return all(ctx, s.c, api.ListWorkspaces, p.query())
 }
 
 // Get reads a workspace.
 func (s *WorkspaceService) Get(ctx context.Context, id string) (*Workspace, error) {
-	return read[Workspace](ctx, s.c, "/workspaces", id)
+	return run(ctx, s.c, api.GetWorkspace, id)
 }
 
 // Create creates a workspace and makes the caller its first admin.
 func (s *WorkspaceService) Create(ctx context.Context, p WorkspaceCreateParams) (*Workspace, error) {
-	return change[Workspace](ctx, s.c, http.MethodPost, p, "/workspaces")
+	return submit(ctx, s.c, api.CreateWorkspace, p)
 }
 
 // Update changes a workspace.
 func (s *WorkspaceService) Update(ctx context.Context, id string, p WorkspaceUpdateParams) (*Workspace, error) {
-	return change[Workspace](ctx, s.c, http.MethodPatch, p, "/workspaces", id)
+	return submit(ctx, s.c, api.UpdateWorkspace, p, id)
 }

@@ -14,8 +14,8 @@ import (
 // sizes are the lines of Go of each room of the product. A room may grow by 5%, or by 20 lines; a commit that needs more raises its size
 // here and explains it. `make size` prints them all.
 var sizes = map[string]int{
-	"api":                    3167,
-	"client":                 3063,
+	"api":                    3369,
+	"client":                 3011,
 	"cmd":                    19,
 	"internal/access":        2785,
 	"internal/accountnumber": 120,

@@ -7,24 +7,12 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 
 	"go.yaml.in/yaml/v3"
 )
 
 //go:embed openapi.yaml
 var document string
-
-var pathLine = regexp.MustCompile(`(?m)^  (/\S+):$`)
-
-// Paths returns the paths of the operations, in document order.
-func Paths() []string {
-	var paths []string
-	for _, found := range pathLine.FindAllStringSubmatch(document, -1) {
-		paths = append(paths, found[1])
-	}
-	return paths
-}
 
 // JSON returns the expanded document as JSON, with its keys in the order of the source.
 func JSON() ([]byte, error) { return toJSON([]byte(document)) }

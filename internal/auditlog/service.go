@@ -41,7 +41,7 @@ func (s *Service) Signer() *Signer { return s.signer }
 
 // List returns a page of rows, newest first: those of a workspace, or those of an
 // organization that belong to none of its workspaces.
-func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage, error) {
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage[api.AuditEntry], error) {
 	f, err := s.authorize(ctx, by, in.Filters, access.AuditRead)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in GetInput) (api.Audit
 
 // Activity returns a page of the caller's activity outside workspaces: signing in,
 // changing keys, changing organizations.
-func (s *Service) Activity(ctx context.Context, by db.Caller, in ActivityInput) (*web.JSONPage, error) {
+func (s *Service) Activity(ctx context.Context, by db.Caller, in ActivityInput) (*web.JSONPage[api.AuditEntry], error) {
 	if err := access.RequireUnlimited(by.Actor, access.AuditRead); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (s *Service) authorize(ctx context.Context, by db.Caller, in Filters, need 
 	return f, err
 }
 
-func (s *Service) encoded(ctx context.Context, f filter, p web.PageParams) (*web.JSONPage, error) {
+func (s *Service) encoded(ctx context.Context, f filter, p web.PageParams) (*web.JSONPage[api.AuditEntry], error) {
 	window, err := s.cursors.Paged(p, web.Descending, f.scope()...)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *Service) encoded(ctx context.Context, f filter, p web.PageParams) (*web
 		ctx, cancel = context.WithTimeout(ctx, pageTimeout)
 		defer cancel()
 	}
-	page := window.NewJSONPage()
+	page := web.NewJSONPage[api.AuditEntry](window)
 	err = s.db.ReadList(ctx, func(q db.Q) error {
 		page.Clear()
 		return f.encode(q, window, page)

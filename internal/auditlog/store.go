@@ -191,7 +191,7 @@ func (f filter) belongs(r db.Rows, id []byte, first string) bool {
 }
 
 // encode adds the rows of a page as JSON.
-func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage) error {
+func (f filter) encode(q db.Q, w web.Window, page *web.JSONPage[api.AuditEntry]) error {
 	f, err := f.resolved(q)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"bursar/api/openapi"
+	"bursar/api"
 	"bursar/client"
 	"bursar/internal/cli/term"
 )
@@ -143,9 +143,15 @@ func methodWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.Sh
 	return []string{"GET", "POST", "PUT", "PATCH", "DELETE"}, cobra.ShellCompDirectiveNoFileComp
 }
 
-// pathWords completes the paths of the API.
-func pathWords(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return openapi.Paths(), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+// pathWords completes the paths that have the method.
+func pathWords(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var paths []string
+	for _, o := range api.Operations() {
+		if strings.EqualFold(o.Method(), args[0]) {
+			paths = append(paths, strings.TrimPrefix(o.Path(), "/v1"))
+		}
+	}
+	return paths, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // sending adds the headers of --header to the requests of the session.

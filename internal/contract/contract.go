@@ -45,16 +45,6 @@ func New(load func() ([]byte, error)) (*Checker, error) {
 	return checker, nil
 }
 
-// Operations lists the documented operations as "METHOD /v1/path/{param}", sorted.
-func (c *Checker) Operations() []string {
-	names := make([]string, 0, len(c.operations))
-	for _, known := range c.operations {
-		names = append(names, known.method+" "+known.path)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // CheckResponse returns an error unless the document describes this answer to this
 // request: the operation, the status, the headers and every field of the body. The answer
 // to a HEAD request is checked like that to a GET request, without the body.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
@@ -90,18 +89,6 @@ func TestCheckUnrouted(t *testing.T) {
 	header.Set("Allow", "GET")
 	expect(t, checker.CheckUnrouted(405, header, []byte(fault("METHOD_NOT_ALLOWED"))), "")
 	expect(t, checker.CheckUnrouted(500, header, []byte(fault("INTERNAL_ERROR"))), "not documented outside operations")
-}
-
-func TestOperations(t *testing.T) {
-	operations := newChecker(t).Operations()
-	if !slices.IsSorted(operations) {
-		t.Error("not sorted")
-	}
-	for _, want := range []string{"GET /v1/audit", "DELETE /v1/workspaces/{id}/roles/{userId}/{role}", "POST /v1/directory/tags"} {
-		if !slices.Contains(operations, want) {
-			t.Errorf("%s is missing", want)
-		}
-	}
 }
 
 func TestNewRefusesWhatIsNoDocument(t *testing.T) {

@@ -28,7 +28,7 @@ type filter struct {
 const commonThreshold = 2000
 
 // each adds the entries to the page, in the order of the filter.
-func (f filter) each(q db.Q, page *web.JSONPage) error {
+func (f filter) each(q db.Q, page *web.JSONPage[api.EntrySummary]) error {
 	sql, err := f.statement(q, `SELECT e.id, e.type, e.label, e.status, e.fields FROM `)
 	if err != nil {
 		return err

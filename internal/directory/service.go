@@ -50,7 +50,7 @@ func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approval
 }
 
 // List returns a page of the entries of a workspace, newest first.
-func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage, error) {
+func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JSONPage[api.EntrySummary], error) {
 	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Service) List(ctx context.Context, by db.Caller, in ListInput) (*web.JS
 	if err != nil {
 		return nil, err
 	}
-	page, workspaceID := window.NewJSONPage(), in.WorkspaceID
+	page, workspaceID := web.NewJSONPage[api.EntrySummary](window), in.WorkspaceID
 	f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, order: in.order(), after: window.After, take: window.Limit}
 	if f.tails, err = s.lastDigits(ctx, by, in.WorkspaceID, workspace, in.Q); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func exchange(n *node, authorization string) (token string, err error) {
 	request.Header.Set("Authorization", authorization)
 	answer := httptest.NewRecorder()
 	site := &web.Endpoints{DB: n.db, Admit: func(*web.Exchange) error { return nil }}
-	web.Open(site, n.Exchange)(&web.Exchange{W: answer, R: request, IP: "203.0.113.7"})
+	web.Open(site, api.CreateToken, n.Exchange).Endpoint(&web.Exchange{W: answer, R: request, IP: "203.0.113.7"})
 	var got struct {
 		Data  struct{ Token string }
 		Error struct{ Code, Message string }

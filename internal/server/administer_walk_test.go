@@ -5,25 +5,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"bursar/api/openapi"
+	"bursar/api"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
 // administerSometimes are operations whose request in operations needs no administer, and the one here does. GET /v1/auth/me returns it.
-func administerSometimes() map[string]ask {
-	return map[string]ask{
-		"GET /v1/auth/me": nil,
-		"POST /v1/workspaces/{id}/members": func(x *servertest.Tenant, _ *servertest.Client) request {
+func administerSometimes() map[api.Operation]ask {
+	return map[api.Operation]ask{
+		api.GetMe: nil,
+		api.AddMember: func(x *servertest.Tenant, _ *servertest.Client) request {
 			return request{args: []string{x.WorkspaceID}, body: body{"email": servertest.NewEmail(), "role": "admin"}}
 		},
-		"POST /v1/workspaces/{id}/roles": func(x *servertest.Tenant, _ *servertest.Client) request {
+		api.AssignRole: func(x *servertest.Tenant, _ *servertest.Client) request {
 			return request{args: []string{x.WorkspaceID}, body: body{"user_id": x.Member("viewer").UserID, "role": "admin"}}
 		},
-		"PUT /v1/workspaces/{id}/roles/{role}": func(x *servertest.Tenant, _ *servertest.Client) request {
+		api.PutRole: func(x *servertest.Tenant, _ *servertest.Client) request {
 			key := roleKey()
 			x.Define(key, "ws.read")
 			x.Member(key)
@@ -36,16 +33,7 @@ func administerSometimes() map[string]ask {
 // needs a recent login.
 func TestTheContractNamesAdminister(t *testing.T) {
 	t.Parallel()
-	text, err := openapi.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var document struct {
-		Paths map[string]map[string]jsontext.Value `json:"paths"`
-	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	contract := readContract(t)
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for _, o := range operations() {
 		if o.need == nothing {
@@ -57,30 +45,23 @@ func TestTheContractNamesAdminister(t *testing.T) {
 		r.headers = nil // of a person
 		answer := o.do(key.On(t), r)
 		refused := answer.Status == 403 && answer.Detail("permission") == "administer"
-		_, path, _ := strings.Cut(o.route, " ")
-		contract := document.Paths["/"+strings.SplitN(path, "/", 3)[2]][strings.ToLower(o.method())]
-		var described struct {
-			Description string `json:"description"`
-		}
-		if err := json.Unmarshal(contract, &described); err != nil {
-			t.Fatalf("%s: %v", o.route, err)
-		}
+		described := contract.operations[o.Name()]
 		named := strings.Contains(described.Description, "administer")
 		person := n.Person(t, x.Owner)
 		n.Clock.Advance(16 * time.Minute)
 		stale := o.do(person.On(t), r)
 		text := strings.Join(strings.Fields(described.Description), " ")
 		if stale.Status == 403 && stale.Code() == "RECENT_LOGIN_REQUIRED" && !strings.Contains(text, "last 15 minutes") && !strings.Contains(text, "RECENT_LOGIN_REQUIRED") {
-			t.Errorf("%s needs a recent login, and the contract does not say so", o.route)
+			t.Errorf("%s needs a recent login, and the contract does not say so", o)
 		}
-		other, sometimes := administerSometimes()[o.route]
+		other, sometimes := administerSometimes()[o.Operation]
 		if other != nil {
 			o.do(key.On(t), other(x, x.Owner)).Lacks("administer")
 		}
 		switch {
 		case sometimes && !refused && named:
 		case sometimes, refused != named:
-			t.Errorf("%s: without administer it answers %d %s, and the contract names it: %v", o.route, answer.Status, answer.Code(), named)
+			t.Errorf("%s: without administer it answers %d %s, and the contract names it: %v", o, answer.Status, answer.Code(), named)
 		}
 	}
 }

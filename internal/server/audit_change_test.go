@@ -403,7 +403,7 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 		}
 	}
 	for _, o := range operations() {
-		if o.method() != "GET" {
+		if o.Method() != "GET" {
 			note(o.do(x.Owner, o.ask(x, x.Owner)).OK())
 		}
 	}

@@ -66,17 +66,17 @@ func invokeOn[In, Out any](t *testing.T, s services, c *servertest.Client, metho
 func serve[In, Out any](t *testing.T, s services, c *servertest.Client, request *http.Request, method web.Func[In, Out]) (out Out, err error) {
 	t.Helper()
 	called := false
-	endpoint := web.Read(&web.Endpoints{
+	route := web.Read(&web.Endpoints{
 		DB:           s.db,
 		Authenticate: func(*web.Exchange) (audit.Actor, error) { return callerOf(c).Actor, nil },
 		Count:        func(*web.Exchange, string, int) error { return nil },
-	}, func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
+	}, api.Op[api.None, struct{}]{}, func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
 		called = true
 		out, err = method(ctx, by, in)
 		return struct{}{}, err
 	})
 	answer := httptest.NewRecorder()
-	endpoint(&web.Exchange{W: answer, R: request, Log: slog.New(slog.DiscardHandler)})
+	route.Endpoint(&web.Exchange{W: answer, R: request, Log: slog.New(slog.DiscardHandler)})
 	if called {
 		return out, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"bursar/api/openapi"
 	"bursar/internal/audit"
-	"bursar/internal/contract"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
@@ -17,18 +16,6 @@ import (
 func TestMain(m *testing.M) { dbtest.Main(m) }
 
 type body = servertest.Body
-
-func TestRoutesAndContractNameTheSameOperations(t *testing.T) {
-	checker, err := contract.New(openapi.JSON)
-	if err != nil {
-		t.Fatal(err)
-	}
-	routes := servertest.Start(t, dbtest.SQLite(t)).Server.Operations()
-	slices.Sort(routes)
-	if diff := cmp.Diff(checker.Operations(), routes); diff != "" {
-		t.Errorf("the contract (-) and the routes (+) differ:\n%s", diff)
-	}
-}
 
 func TestFiveMinuteTour(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

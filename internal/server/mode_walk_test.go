@@ -51,19 +51,19 @@ func aboutLiveMoney(t *testing.T, x *servertest.Tenant) (settings, rights []stri
 // decisions are the requests by which a credential tries to decide about live money, besides the one that the table has.
 func decisions(o operation, x *servertest.Tenant, viewer *servertest.Client) (all []request) {
 	ws := []string{x.WorkspaceID}
-	switch o.route {
-	case "PATCH /v1/workspaces/{id}/receiving-policy":
+	switch o.Operation {
+	case api.UpdateReceivingPolicy:
 		for _, content := range []body{{"receiving_approval": "one_person"}, {"receiving_approval": "two_persons"}, {"receiving_cooling_hours": 0}, {"receiving_cooling_hours": 90},
 			{"second_person_hours": 1}} {
 			all = append(all, request{args: ws, body: content})
 		}
-	case "POST /v1/workspaces/{id}/members":
+	case api.AddMember:
 		all = append(all, request{args: ws, body: body{"email": servertest.NewEmail(), "role": "admin"}})
-	case "POST /v1/workspaces/{id}/roles":
+	case api.AssignRole:
 		all = append(all, request{args: ws, body: body{"user_id": viewer.UserID, "role": "disbursement_manager"}})
-	case "PUT /v1/workspaces/{id}/roles/{role}":
+	case api.PutRole:
 		all = append(all, request{args: []string{x.WorkspaceID, "clerk"}, body: body{"name": "Clerk", "permissions": []string{"ws.read", "ws.payouts.approve"}}})
-	case "POST /v2/approval-rules", "POST /v2/limits":
+	case api.CreateApprovalRule, api.SetLimit:
 		for _, mode := range []string{"live", "both"} {
 			all = append(all, request{body: body{"workspace_id": x.WorkspaceID, "mode": mode, "approvals": 0}},
 				request{body: body{"workspace_id": x.WorkspaceID, "mode": mode, "per": "payout", "amount_cents": 1}})
@@ -77,10 +77,10 @@ func decisions(o operation, x *servertest.Tenant, viewer *servertest.Client) (al
 func TestNoRouteLetsASandboxCredentialDecideAboutLiveMoney(t *testing.T) {
 	signedOnEach(t, func(t *testing.T, n *servertest.Node) {
 		for _, o := range operations() {
-			if o.method() == "GET" || !strings.HasPrefix(o.need, "ws.") {
+			if o.Method() == "GET" || !strings.HasPrefix(o.need, "ws.") {
 				continue
 			}
-			t.Run(o.route, func(t *testing.T) {
+			t.Run(o.String(), func(t *testing.T) {
 				x := n.Tenant(t)
 				x.Owner.AddMethod(x.Entry("Ada"), servertest.Account("0001"))
 				viewer := x.Member("viewer")
@@ -125,26 +125,26 @@ func TestEveryRouteForAKeyOfTheOtherMode(t *testing.T) {
 		var lists []operation
 		for _, o := range operations() {
 			switch {
-			case !strings.Contains(o.route, " /v2/") || !strings.HasPrefix(o.need, "ws."):
-			case o.method() == "GET" && !strings.Contains(o.route, "{"):
+			case !strings.HasPrefix(o.Path(), "/v2/") || !strings.HasPrefix(o.need, "ws."):
+			case o.Method() == "GET" && !strings.Contains(o.Path(), "{"):
 				lists = append(lists, o)
 			default:
-				t.Run(o.route, func(t *testing.T) { gone(t, o, o.ask(x, x.Owner)) })
+				t.Run(o.String(), func(t *testing.T) { gone(t, o, o.ask(x, x.Owner)) })
 			}
 		}
 		approval := x.Owner.Get("/v2/payout-requests/" + aWaitingPayout(x, x.Owner).args[0]).OK().Text("approval_id")
 		for _, o := range operations() {
-			if strings.Contains(o.route, " /v1/approvals/{id}") {
-				t.Run(o.route, func(t *testing.T) {
+			if strings.HasPrefix(o.Path(), "/v1/approvals/{id}") {
+				t.Run(o.String(), func(t *testing.T) {
 					gone(t, o, request{args: []string{approval}, body: map[string]any{"approve": body{"digest": "x", "verification": "called"},
-						"reject": body{"reason": "unknown"}}[path.Base(o.route)]})
+						"reject": body{"reason": "unknown"}}[path.Base(o.Path())]})
 				})
 			}
 		}
-		for _, o := range append(lists, operation{route: "GET /v1/approvals", ask: inQuery}) {
+		for _, o := range append(lists, operation{api.ListApprovals, "ws.payouts.read", inQuery}) {
 			for _, row := range o.do(live, o.ask(x, x.Owner)).OK().List() {
 				if row["mode"] != "both" && row["kind"] != "receiving_method" {
-					t.Errorf("%s lists %v", o.route, row)
+					t.Errorf("%s lists %v", o, row)
 				}
 			}
 		}

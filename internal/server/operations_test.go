@@ -29,26 +29,24 @@ type request struct {
 	headers []string
 }
 
-// operation is one route and the permission that the contract requires for it.
+// operation is an operation of the API and the permission that the contract requires for it.
 type operation struct {
-	route string // as "METHOD /path"
-	need  string
+	api.Operation
+	need string
 	// ask prepares what the operation works on and makes a request that is good once.
 	ask func(x *servertest.Tenant, caller *servertest.Client) request
 }
 
-func (o operation) method() string { return strings.SplitN(o.route, " ", 2)[0] }
-
 // do sends a request to the operation.
 func (o operation) do(c *servertest.Client, r request) *servertest.Answer {
-	_, path, _ := strings.Cut(o.route, " ")
+	path := o.Path()
 	for _, arg := range r.args {
 		open, end := strings.Index(path, "{"), strings.Index(path, "}")
 		path = path[:open] + arg + path[end+1:]
 	}
-	answer := c.Do(o.method(), path+r.query, r.body, r.headers...)
+	answer := c.Do(o.Method(), path+r.query, r.body, r.headers...)
 	for answer.Status == 503 { // what is to be proven has not been signed yet
-		answer = c.Do(o.method(), path+r.query, r.body, r.headers...)
+		answer = c.Do(o.Method(), path+r.query, r.body, r.headers...)
 	}
 	return answer
 }
@@ -67,170 +65,170 @@ func signedOnEach(t *testing.T, run func(t *testing.T, n *servertest.Node)) {
 
 // missing is the code that says that there is no such thing.
 func (o operation) missing() string {
-	if strings.HasSuffix(o.route, " /v1/directory/{id}") {
+	if o.Path() == api.GetEntry.Path() {
 		return "NOT_FOUND"
 	}
 	return "RESOURCE_NOT_FOUND"
 }
 
-// operations is every route, and who may use it.
+// operations is every operation, and who may use it.
 func operations() []operation {
 	return []operation{
-		{"POST /v1/auth/device-code", nothing, plain(nil)},
-		{"GET /v1/auth/device-code/{code}", nothing, aCode},
-		{"POST /v1/auth/device-code/{code}/approve", anySession, aCode},
-		{"POST /v1/auth/device-code/{code}/deny", anySession, aCode},
-		{"POST /v1/auth/token", nothing, anExchange},
-		{"POST /v1/auth/logout", anySession, aSecondSession},
-		{"GET /v1/auth/me", anySession, plain(nil)},
-		{"GET /v1/auth/activity", anySession, plain(nil)},
+		{api.CreateDeviceCode, nothing, plain(nil)},
+		{api.PollDeviceCode, nothing, aCode},
+		{api.ApproveDeviceCode, anySession, aCode},
+		{api.DenyDeviceCode, anySession, aCode},
+		{api.CreateToken, nothing, anExchange},
+		{api.LogOut, anySession, aSecondSession},
+		{api.GetMe, anySession, plain(nil)},
+		{api.ListMyActivity, anySession, plain(nil)},
 
-		{"GET /v1/api-keys", anySession, plain(nil)},
-		{"POST /v1/api-keys", anySession, plain(body{"name": "Key"})},
-		{"POST /v1/api-keys/{id}/rotate", anySession, aKey},
-		{"DELETE /v1/api-keys/{id}", anySession, aKey},
-		{"POST /v1/api-keys/{id}/compromised", anySession, aKey},
+		{api.ListAPIKeys, anySession, plain(nil)},
+		{api.CreateAPIKey, anySession, plain(body{"name": "Key"})},
+		{api.RotateAPIKey, anySession, aKey},
+		{api.RevokeAPIKey, anySession, aKey},
+		{api.ReportCompromisedAPIKey, anySession, aKey},
 
-		{"GET /v1/directory", "ws.directory.read", inQuery},
-		{"POST /v1/directory", "ws.directory.write", inBody(body{"type": "person", "fields": body{}})},
-		{"GET /v1/directory/tags", "ws.directory.read", inQuery},
-		{"POST /v1/directory/tags", "ws.tags.write", aTagName},
-		{"PATCH /v1/directory/tags/{id}", "ws.tags.write", aTag(body{"applies_to": "person"})},
-		{"DELETE /v1/directory/tags/{id}", "ws.tags.write", aTag(nil)},
-		{"GET /v1/directory/imports", "ws.directory.read", inQuery},
-		{"POST /v1/directory/imports", "ws.directory.write", anUpload},
-		{"GET /v1/directory/imports/{id}", "ws.directory.read", anImport},
-		{"GET /v1/directory/imports/{id}/refused", "ws.directory.write", anImport},
-		{"GET /v1/directory/imports/{id}/plan", "ws.directory.write", anImport},
-		{"POST /v1/directory/imports/{id}/start", "ws.directory.write", aHeldImport},
-		{"POST /v1/directory/imports/{id}/cancel", "ws.directory.write", anImport},
-		{"GET /v1/directory/export", "ws.directory.read", inQuery},
-		{"POST /v1/directory/batch", "ws.directory.write", inBody(body{"items": []body{{"type": "person", "name": "Ada"}}})},
-		{"GET /v1/directory/merges", "ws.directory.read", inQuery},
-		{"GET /v1/directory/merges/{id}", "ws.directory.read", aMerge},
-		{"POST /v1/directory/merges/{id}/undo", "ws.directory.write", aMerge},
-		{"POST /v1/directory/bulk", "ws.directory.write", someEntries},
-		{"GET /v1/directory/bulk/{id}", "ws.directory.read", aBulk},
-		{"POST /v1/directory/bulk/{id}/cancel", "ws.directory.write", aBulk},
-		{"POST /v1/directory/bulk/{id}/undo", "ws.directory.write", aBulk},
-		{"GET /v1/directory/{id}", "ws.directory.read", anEntry(nil)},
-		{"PATCH /v1/directory/{id}", "ws.directory.write", anEntry(body{"status": "inactive"})},
-		{"DELETE /v1/directory/{id}", "ws.directory.delete", anEntry(nil)},
-		{"POST /v1/directory/{id}/restore", "ws.directory.delete", aDeletedEntry},
-		{"GET /v1/directory/{id}/receiving-methods", "ws.receiving.read", anEntry(nil)},
-		{"GET /v1/directory/{id}/duplicates", "ws.directory.read", anEntry(nil)},
-		{"POST /v1/directory/{id}/merge", "ws.directory.write", aDouble},
-		{"POST /v1/directory/{id}/receiving-methods", "ws.receiving.write", anEntry(bankAccount())},
-		{"PATCH /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(body{"provider": "wallet"})},
-		{"DELETE /v1/directory/{id}/receiving-methods/{method_id}", "ws.receiving.write", aMethod(nil)},
+		{api.ListEntries, "ws.directory.read", inQuery},
+		{api.CreateEntry, "ws.directory.write", inBody(body{"type": "person", "fields": body{}})},
+		{api.ListTags, "ws.directory.read", inQuery},
+		{api.CreateTag, "ws.tags.write", aTagName},
+		{api.UpdateTag, "ws.tags.write", aTag(body{"applies_to": "person"})},
+		{api.DeleteTag, "ws.tags.write", aTag(nil)},
+		{api.ListImports, "ws.directory.read", inQuery},
+		{api.StartImport, "ws.directory.write", anUpload},
+		{api.GetImport, "ws.directory.read", anImport},
+		{api.DownloadRefusedLines, "ws.directory.write", anImport},
+		{api.DownloadImportPlan, "ws.directory.write", anImport},
+		{api.StartHeldImport, "ws.directory.write", aHeldImport},
+		{api.CancelImport, "ws.directory.write", anImport},
+		{api.ExportDirectory, "ws.directory.read", inQuery},
+		{api.BatchEntries, "ws.directory.write", inBody(body{"items": []body{{"type": "person", "name": "Ada"}}})},
+		{api.ListMerges, "ws.directory.read", inQuery},
+		{api.GetMerge, "ws.directory.read", aMerge},
+		{api.UndoMerge, "ws.directory.write", aMerge},
+		{api.BulkEntries, "ws.directory.write", someEntries},
+		{api.GetBulk, "ws.directory.read", aBulk},
+		{api.CancelBulk, "ws.directory.write", aBulk},
+		{api.UndoBulk, "ws.directory.write", aBulk},
+		{api.GetEntry, "ws.directory.read", anEntry(nil)},
+		{api.UpdateEntry, "ws.directory.write", anEntry(body{"status": "inactive"})},
+		{api.DeleteEntry, "ws.directory.delete", anEntry(nil)},
+		{api.RestoreEntry, "ws.directory.delete", aDeletedEntry},
+		{api.ListReceivingMethods, "ws.receiving.read", anEntry(nil)},
+		{api.ListDuplicates, "ws.directory.read", anEntry(nil)},
+		{api.MergeEntries, "ws.directory.write", aDouble},
+		{api.AddReceivingMethod, "ws.receiving.write", anEntry(bankAccount())},
+		{api.UpdateReceivingMethod, "ws.receiving.write", aMethod(body{"provider": "wallet"})},
+		{api.RemoveReceivingMethod, "ws.receiving.write", aMethod(nil)},
 
-		{"GET /v1/approvals", "ws.payouts.read", inQuery},
-		{"POST /v1/approvals/decide", "ws.receiving.approve", manyApproved},
-		{"GET /v1/approvals/{id}", "ws.receiving.read", anApproval(nil)},
-		{"GET /v1/approvals/{id}/lines", "ws.receiving.read", aWaitingImport},
-		{"POST /v1/approvals/{id}/approve", "ws.receiving.approve", approved},
-		{"POST /v1/approvals/{id}/reject", "ws.receiving.approve", anApproval(body{"reason": "unknown account"})},
-		{"POST /v1/approvals/{id}/withdraw", "ws.receiving.write", anApproval(nil)},
+		{api.ListApprovals, "ws.payouts.read", inQuery},
+		{api.DecideApprovals, "ws.receiving.approve", manyApproved},
+		{api.GetApproval, "ws.receiving.read", anApproval(nil)},
+		{api.ListApprovalLines, "ws.receiving.read", aWaitingImport},
+		{api.ApproveApproval, "ws.receiving.approve", approved},
+		{api.RejectApproval, "ws.receiving.approve", anApproval(body{"reason": "unknown account"})},
+		{api.WithdrawApproval, "ws.receiving.write", anApproval(nil)},
 
-		{"GET /v2/approval-rules", "ws.payouts.read", inQuery},
-		{"POST /v2/approval-rules", "ws.write", staffed(inBody(body{"approvals": 2}))},
-		{"POST /v2/approval-rules/{id}/confirm", "ws.write", staffed(aGuard("/v2/approval-rules", body{"approvals": 1}))},
-		{"DELETE /v2/approval-rules/{id}", "ws.write", staffed(aGuard("/v2/approval-rules", body{"approvals": 1}))},
-		{"GET /v2/limits", "ws.payouts.read", inQuery},
-		{"POST /v2/limits", "ws.write", aLimit},
-		{"DELETE /v2/limits/{id}", "ws.write", aGuard("/v2/limits", body{"per": "day", "amount_cents": 100_000_000})},
+		{api.ListApprovalRules, "ws.payouts.read", inQuery},
+		{api.CreateApprovalRule, "ws.write", staffed(inBody(body{"approvals": 2}))},
+		{api.ConfirmApprovalRule, "ws.write", staffed(aGuard("/v2/approval-rules", body{"approvals": 1}))},
+		{api.DeleteApprovalRule, "ws.write", staffed(aGuard("/v2/approval-rules", body{"approvals": 1}))},
+		{api.ListLimits, "ws.payouts.read", inQuery},
+		{api.SetLimit, "ws.write", aLimit},
+		{api.DeleteLimit, "ws.write", aGuard("/v2/limits", body{"per": "day", "amount_cents": 100_000_000})},
 
-		{"GET /v1/workspaces", anySession, plain(nil)},
-		{"POST /v1/workspaces", "org.settings.write", aWorkspace},
-		{"GET /v1/workspaces/{id}", "ws.read", inPath(nil)},
-		{"PATCH /v1/workspaces/{id}", "ws.write", aNewName},
-		{"GET /v1/workspaces/{id}/receiving-policy", "ws.read", inPath(nil)},
-		{"PATCH /v1/workspaces/{id}/receiving-policy", "ws.write", aPolicy},
-		{"POST /v1/workspaces/{id}/second-person/extend", "ws.payouts.approve", inPath(nil)},
-		{"GET /v1/workspaces/{id}/payout-stop", "ws.payouts.read", inPath(nil)},
-		{"POST /v1/workspaces/{id}/payout-stop", "ws.payouts.create", aStop},
-		{"POST /v1/workspaces/{id}/payout-resume", "ws.payouts.create", aResume},
-		{"GET /v1/workspaces/{id}/members", "ws.members.read", inPath(nil)},
-		{"POST /v1/workspaces/{id}/members", "ws.members.write", aNewMember},
-		{"DELETE /v1/workspaces/{id}/members/{userId}", "ws.members.write", aMember},
-		{"GET /v1/workspaces/{id}/roles", "ws.members.read", inPath(nil)},
-		{"POST /v1/workspaces/{id}/roles", "ws.members.write", anAssignment},
-		{"PUT /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aDefinition},
-		{"DELETE /v1/workspaces/{id}/roles/{role}", "ws.roles.write", aRole},
-		{"DELETE /v1/workspaces/{id}/roles/{userId}/{role}", "ws.members.write", anAssigned},
-		{"GET /v1/workspaces/{id}/suspended", "ws.members.read", inPath(nil)},
-		{"POST /v1/workspaces/{id}/suspended/{suspensionId}/confirm", "ws.members.write", aSuspension},
-		{"POST /v1/workspaces/{id}/suspended/{suspensionId}/remove", "ws.members.write", aSuspension},
+		{api.ListWorkspaces, anySession, plain(nil)},
+		{api.CreateWorkspace, "org.settings.write", aWorkspace},
+		{api.GetWorkspace, "ws.read", inPath(nil)},
+		{api.UpdateWorkspace, "ws.write", aNewName},
+		{api.GetReceivingPolicy, "ws.read", inPath(nil)},
+		{api.UpdateReceivingPolicy, "ws.write", aPolicy},
+		{api.ExtendSecondPerson, "ws.payouts.approve", inPath(nil)},
+		{api.GetPayoutStop, "ws.payouts.read", inPath(nil)},
+		{api.StopPayouts, "ws.payouts.create", aStop},
+		{api.ResumePayouts, "ws.payouts.create", aResume},
+		{api.ListMembers, "ws.members.read", inPath(nil)},
+		{api.AddMember, "ws.members.write", aNewMember},
+		{api.RemoveMember, "ws.members.write", aMember},
+		{api.ListRoles, "ws.members.read", inPath(nil)},
+		{api.AssignRole, "ws.members.write", anAssignment},
+		{api.PutRole, "ws.roles.write", aDefinition},
+		{api.DeleteRole, "ws.roles.write", aRole},
+		{api.RemoveRole, "ws.members.write", anAssigned},
+		{api.ListSuspendedAccess, "ws.members.read", inPath(nil)},
+		{api.ConfirmSuspendedAccess, "ws.members.write", aSuspension},
+		{api.RemoveSuspendedAccess, "ws.members.write", aSuspension},
 
-		{"GET /v1/invitations", anySession, plain(nil)},
-		{"POST /v1/invitations/{id}/accept", anySession, anInvitation},
-		{"POST /v1/invitations/{id}/decline", anySession, anInvitation},
+		{api.ListInvitations, anySession, plain(nil)},
+		{api.AcceptInvitation, anySession, anInvitation},
+		{api.DeclineInvitation, anySession, anInvitation},
 
-		{"GET /v1/workspaces/{id}/clients", "ws.keys.read", inPath(nil)},
-		{"POST /v1/workspaces/{id}/clients/{clientId}/rotate", "ws.keys.write", aClient},
+		{api.ListClients, "ws.keys.read", inPath(nil)},
+		{api.RotateClient, "ws.keys.write", aClient},
 
-		{"GET /v1/organizations", anySession, plain(nil)},
-		{"POST /v1/organizations", anySession, plain(body{"name": "Another"})},
-		{"GET /v1/organizations/{id}", "org.read", ofOrganization},
-		{"GET /v1/organizations/{id}/settings", "org.settings.read", ofOrganization},
-		{"PATCH /v1/organizations/{id}/settings", "org.settings.write", newSettings},
-		{"GET /v1/organizations/{id}/owners", "org.read", ofOrganization},
-		{"POST /v1/organizations/{id}/owners", "org.settings.write", anOwner},
-		{"DELETE /v1/organizations/{id}/owners/{userId}", "org.settings.write", aSecondOwner},
-		{"GET /v1/organizations/{id}/suspended", "org.read", ofOrganization},
-		{"POST /v1/organizations/{id}/suspended/{suspensionId}/confirm", "org.settings.write", aSuspendedOwner},
-		{"POST /v1/organizations/{id}/suspended/{suspensionId}/remove", "org.settings.write", aSuspendedOwner},
-		{"POST /v1/organizations/{id}/leavers", "org.settings.write", aLeaver},
+		{api.ListOrganizations, anySession, plain(nil)},
+		{api.CreateOrganization, anySession, plain(body{"name": "Another"})},
+		{api.GetOrganization, "org.read", ofOrganization},
+		{api.GetOrganizationSettings, "org.settings.read", ofOrganization},
+		{api.UpdateOrganizationSettings, "org.settings.write", newSettings},
+		{api.ListOwners, "org.read", ofOrganization},
+		{api.AddOwner, "org.settings.write", anOwner},
+		{api.RemoveOwner, "org.settings.write", aSecondOwner},
+		{api.ListSuspendedOwners, "org.read", ofOrganization},
+		{api.ConfirmSuspendedOwner, "org.settings.write", aSuspendedOwner},
+		{api.RemoveSuspendedOwner, "org.settings.write", aSuspendedOwner},
+		{api.RemoveLeaver, "org.settings.write", aLeaver},
 
-		{"GET /v1/ops/requests", "ops.read", asOperator},
-		{"POST /v1/ops/requests/{id}/approve", "ops.money", anOpsRequest(true)},
-		{"POST /v1/ops/requests/{id}/reject", "ops.money", anOpsRequest(false)},
+		{api.ListOpsRequests, "ops.read", asOperator},
+		{api.ApproveOpsRequest, "ops.money", anOpsRequest(true)},
+		{api.RejectOpsRequest, "ops.money", anOpsRequest(false)},
 
-		{"GET /v1/audit", "ws.audit.read", inQuery},
-		{"GET /v1/audit", "org.settings.write", auditOfOrganization},
-		{"GET /v1/audit/export", "ws.audit.export", inQuery},
-		{"GET /v1/audit/export", "org.settings.write", auditOfOrganization},
-		{"GET /v1/audit/feed", "ws.audit.read", inQuery},
-		{"GET /v1/audit/feed", "org.settings.write", auditOfOrganization},
-		{"GET /v1/audit/{id}", "ws.audit.read", anAuditRow},
-		{"GET /v1/audit/{id}", "org.settings.write", anAuditRowOfOrganization},
-		{"GET /v1/audit/proof", "ws.audit.export", inQuery},
-		{"GET /v1/audit/proof", "org.settings.write", auditOfOrganization},
-		{"GET /v1/audit/{id}/proof", "ws.audit.read", anAuditRow},
-		{"GET /v1/audit/{id}/proof", "org.settings.write", anAuditRowOfOrganization},
+		{api.ListAudit, "ws.audit.read", inQuery},
+		{api.ListAudit, "org.settings.write", auditOfOrganization},
+		{api.ExportAudit, "ws.audit.export", inQuery},
+		{api.ExportAudit, "org.settings.write", auditOfOrganization},
+		{api.FollowAudit, "ws.audit.read", inQuery},
+		{api.FollowAudit, "org.settings.write", auditOfOrganization},
+		{api.GetAuditEntry, "ws.audit.read", anAuditRow},
+		{api.GetAuditEntry, "org.settings.write", anAuditRowOfOrganization},
+		{api.ExportAuditProof, "ws.audit.export", inQuery},
+		{api.ExportAuditProof, "org.settings.write", auditOfOrganization},
+		{api.ProveAuditEntry, "ws.audit.read", anAuditRow},
+		{api.ProveAuditEntry, "org.settings.write", anAuditRowOfOrganization},
 
-		{"GET /v2/accounts", "ws.accounts.read", inQuery},
-		{"POST /v2/accounts", "ws.accounts.write", inBody(body{"name": "Payroll"})},
-		{"GET /v2/accounts/{id}", "ws.accounts.read", anAccount(nil)},
-		{"PATCH /v2/accounts/{id}", "ws.accounts.write", anAccount(body{"name": "Wages"})},
-		{"GET /v2/accounts/{id}/balances", "ws.accounts.read", anAccount(nil)},
-		{"GET /v2/accounts/{id}/postings", "ws.accounts.read", anAccount(nil)},
-		{"POST /v2/transfers", "ws.accounts.write", aTransfer},
-		{"GET /v2/deposits", "ws.accounts.read", inQuery},
+		{api.ListAccounts, "ws.accounts.read", inQuery},
+		{api.CreateAccount, "ws.accounts.write", inBody(body{"name": "Payroll"})},
+		{api.GetAccount, "ws.accounts.read", anAccount(nil)},
+		{api.UpdateAccount, "ws.accounts.write", anAccount(body{"name": "Wages"})},
+		{api.GetAccountBalances, "ws.accounts.read", anAccount(nil)},
+		{api.ListPostings, "ws.accounts.read", anAccount(nil)},
+		{api.CreateTransfer, "ws.accounts.write", aTransfer},
+		{api.ListDeposits, "ws.accounts.read", inQuery},
 
-		{"GET /v2/payout-requests", "ws.payouts.read", inQuery},
-		{"POST /v2/payout-requests", "ws.payouts.create", aPayoutRequest},
-		{"POST /v2/payout-requests/validate", "ws.payouts.create", aPayoutRequest},
-		{"GET /v2/payout-requests/{id}", "ws.payouts.read", aDraft(nil)},
-		{"PATCH /v2/payout-requests/{id}", "ws.payouts.create", aDraft(body{"amount_cents": 200})},
-		{"POST /v2/payout-requests/{id}/confirm", "ws.payouts.create", aHeldPayout},
-		{"POST /v2/payout-requests/{id}/publish", "ws.payouts.create", aDraft(nil)},
-		{"POST /v2/payout-requests/{id}/approve", "ws.payouts.approve", anApprovedPayout},
-		{"POST /v2/payout-requests/{id}/reject", "ws.payouts.approve", aWaitingPayout},
-		{"POST /v2/payout-requests/{id}/cancel", "ws.payouts.create", aDraft(nil)},
-		{"POST /v2/payout-requests/{id}/retry", "ws.payouts.create", aSentPayout("1234569001", nil)},
-		{"POST /v2/payout-requests/{id}/resolve", "ws.payouts.approve", aStuckPayout},
-		{"POST /v2/batch-payout-requests", "ws.payouts.create", aBatchRequest},
-		{"GET /v2/batch-payout-requests/{id}", "ws.payouts.read", aBatch},
-		{"GET /v2/payout-requests/{id}/receipt", "ws.payouts.read", aSentPayout("1234567890", nil)},
-		{"GET /v2/payout-requests/health/{service_name}", anySession, aService(nil)},
-		{"GET /v2/receiving_institutions", anySession, plain(nil)},
-		{"GET /v2/receiving-institutions", anySession, plain(nil)},
-		{"POST /v2/simulations/deposits", "ws.accounts.write", aSimulatedDeposit},
-		{"POST /v2/simulations/payouts/{id}/settle", "ws.accounts.write", aSentPayout("1234569011", nil)},
-		{"POST /v2/simulations/payouts/{id}/reject", "ws.accounts.write", aSentPayout("1234569011", body{"reason": "AC06"})},
-		{"POST /v2/simulations/payouts/{id}/return", "ws.accounts.write", aSentPayout("1234567890", body{"reason": "AC06"})},
-		{"POST /v2/simulations/services/{service_name}", "ws.accounts.write", aService(body{"status": "degraded"})},
+		{api.ListPayouts, "ws.payouts.read", inQuery},
+		{api.CreatePayout, "ws.payouts.create", aPayoutRequest},
+		{api.ValidatePayout, "ws.payouts.create", aPayoutRequest},
+		{api.GetPayout, "ws.payouts.read", aDraft(nil)},
+		{api.UpdatePayout, "ws.payouts.create", aDraft(body{"amount_cents": 200})},
+		{api.ConfirmPayout, "ws.payouts.create", aHeldPayout},
+		{api.PublishPayout, "ws.payouts.create", aDraft(nil)},
+		{api.ApprovePayout, "ws.payouts.approve", anApprovedPayout},
+		{api.RejectPayout, "ws.payouts.approve", aWaitingPayout},
+		{api.CancelPayout, "ws.payouts.create", aDraft(nil)},
+		{api.RetryPayout, "ws.payouts.create", aSentPayout("1234569001", nil)},
+		{api.ResolvePayout, "ws.payouts.approve", aStuckPayout},
+		{api.CreatePayoutBatch, "ws.payouts.create", aBatchRequest},
+		{api.GetPayoutBatch, "ws.payouts.read", aBatch},
+		{api.GetPayoutReceipt, "ws.payouts.read", aSentPayout("1234567890", nil)},
+		{api.GetServiceHealth, anySession, aService(nil)},
+		{api.ListInstitutions, anySession, plain(nil)},
+		{api.ListInstitutionsAlias, anySession, plain(nil)},
+		{api.SimulateDeposit, "ws.accounts.write", aSimulatedDeposit},
+		{api.SimulateSettlement, "ws.accounts.write", aSentPayout("1234569011", nil)},
+		{api.SimulateRejection, "ws.accounts.write", aSentPayout("1234569011", body{"reason": "AC06"})},
+		{api.SimulateReturn, "ws.accounts.write", aSentPayout("1234567890", body{"reason": "AC06"})},
+		{api.SimulateService, "ws.accounts.write", aService(body{"status": "degraded"})},
 	}
 }
 
@@ -271,9 +269,9 @@ func aResume(x *servertest.Tenant, _ *servertest.Client) request {
 }
 
 // alternatives are permissions that do as well as the one that an operation needs.
-func alternatives() map[string]string {
-	return map[string]string{"POST /v1/workspaces/{id}/second-person/extend": "ws.receiving.approve",
-		"POST /v1/workspaces/{id}/payout-stop": "ws.payouts.approve", "POST /v1/workspaces/{id}/payout-resume": "ws.payouts.approve"}
+func alternatives() map[api.Operation]string {
+	return map[api.Operation]string{api.ExtendSecondPerson: "ws.receiving.approve",
+		api.StopPayouts: "ws.payouts.approve", api.ResumePayouts: "ws.payouts.approve"}
 }
 
 func newCode(x *servertest.Tenant) string {

@@ -15,22 +15,25 @@ import (
 )
 
 // operatorRoutes returns the routes for the operator, which are not part of the API.
-func (s *Server) operatorRoutes() []route {
+func (s *Server) operatorRoutes() []web.Route {
 	docs := s.counted(wrap(s.reference.Handler()))
-	list := []route{
-		{"GET", "/healthz", s.health},
-		{"GET", "/readyz", s.ready},
-		{"GET", "/openapi.json", s.counted(s.contract)},
-		{"GET", "/docs", docs},
-		{"GET", "/docs/style.css", docs},
-		{"GET", "/.well-known/jwks.json", s.publicKeys},
-		{"GET", "/audit-log/checkpoint", s.counted(s.checkpoint)},
+	get := func(path string, endpoint web.Endpoint) web.Route {
+		return web.Route{Method: http.MethodGet, Path: path, Endpoint: endpoint}
+	}
+	list := []web.Route{
+		get("/healthz", s.health),
+		get("/readyz", s.ready),
+		get("/openapi.json", s.counted(s.contract)),
+		get("/docs", docs),
+		get("/docs/style.css", docs),
+		get("/.well-known/jwks.json", s.publicKeys),
+		get("/audit-log/checkpoint", s.counted(s.checkpoint)),
 	}
 	// The number of a tile is in groups of three digits. The path of a tile that is not full
 	// ends with its width.
 	tile := s.counted(s.tile)
 	for path := "/audit-log/tile/{level}/{part}"; strings.Count(path, "/{part}") < 6; path += "/{part}" {
-		list = append(list, route{"GET", path, tile})
+		list = append(list, get(path, tile))
 	}
 	return list
 }

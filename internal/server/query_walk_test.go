@@ -28,9 +28,9 @@ type tour struct {
 
 func (w *tour) everything() {
 	for _, o := range operations() {
-		w.begin(o.route)
+		w.begin(o.String())
 		ask := func() { o.do(w.town.large.Owner, o.ask(w.town.large, w.town.large.Owner)) }
-		if strings.HasSuffix(o.route, "/proof") {
+		if strings.HasSuffix(o.Path(), "/proof") {
 			w.whileSigning(ask)
 		} else {
 			ask()

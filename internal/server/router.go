@@ -28,7 +28,7 @@ type method struct {
 	endpoint web.Endpoint
 }
 
-func newRouter(routes []route) *router {
+func newRouter(routes []web.Route) *router {
 	root := &router{}
 	for _, r := range routes {
 		root.add(r)
@@ -36,16 +36,16 @@ func newRouter(routes []route) *router {
 	return root
 }
 
-func (n *router) add(r route) {
-	for segment := range strings.SplitSeq(r.path[1:], "/") {
+func (n *router) add(r web.Route) {
+	for segment := range strings.SplitSeq(r.Path[1:], "/") {
 		n = n.child(segment)
 	}
-	n.path = r.path
+	n.path = r.Path
 	if n.methods == nil {
 		n.methods = map[string]method{}
 	}
-	n.methods[r.method] = method{r.method + " " + r.path, r.endpoint}
-	if r.method == http.MethodGet {
+	n.methods[r.Method] = method{r.Method + " " + r.Path, r.Endpoint}
+	if r.Method == http.MethodGet {
 		n.methods[http.MethodHead] = n.methods[http.MethodGet]
 	}
 	var allowed []string

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"bursar/api"
 	"bursar/internal/server/servertest"
 )
 
@@ -26,7 +27,7 @@ func TestEveryRouteForAKeyOfAnotherWorkspace(t *testing.T) {
 			if o.need == nothing || o.need == anySession || strings.HasPrefix(o.need, "ops.") { // which are of no workspace
 				continue
 			}
-			t.Run(o.route, func(t *testing.T) {
+			t.Run(o.String(), func(t *testing.T) {
 				r := o.ask(x, x.Owner)
 				r.headers = nil // of a person
 				o.do(key.On(t), r).Fails(404, o.missing())
@@ -50,10 +51,10 @@ func TestEveryRouteForAKeyWithoutThePermission(t *testing.T) {
 			if !strings.HasPrefix(o.need, "ws.") {
 				continue
 			}
-			t.Run(o.route+" needs "+o.need, func(t *testing.T) {
+			t.Run(o.String()+" needs "+o.need, func(t *testing.T) {
 				key := keys[o.need]
-				switch other := alternatives()[o.route]; {
-				case o.route == "GET /v1/approvals": // it lists those that the caller may see, by several permissions
+				switch other := alternatives()[o.Operation]; {
+				case o.Operation == api.ListApprovals: // it lists those that the caller may see, by several permissions
 					key = keyOf(t, x, body{"permissions": []string{"ws.read"}})
 				case other != "":
 					key = keyOf(t, x, body{"permissions": without(all, o.need, other)})
@@ -75,10 +76,10 @@ func TestEveryRouteThatChangesAnOrganizationNeedsAKeyThatAdministers(t *testing.
 		x := n.Tenant(t)
 		key := keyOf(t, x, body{})
 		for _, o := range operations() {
-			if o.need != "org.settings.write" || o.method() == "GET" {
+			if o.need != "org.settings.write" || o.Method() == "GET" {
 				continue
 			}
-			t.Run(o.route, func(t *testing.T) {
+			t.Run(o.String(), func(t *testing.T) {
 				r := o.ask(x, x.Owner)
 				r.headers = nil // of a person
 				o.do(key.On(t), r).Lacks("administer")

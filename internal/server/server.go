@@ -199,10 +199,10 @@ func mailerFor(c config.Serve, d *db.DB, v *vault.Vault, log *slog.Logger) (*mai
 	return mail.New(settings, d, v, log)
 }
 
-func (s *Server) consoleRoutes() []route {
-	var list []route
+func (s *Server) consoleRoutes() []web.Route {
+	var list []web.Route
 	for _, r := range s.console.Routes() {
-		list = append(list, route{r.Method, r.Path, r.Endpoint})
+		list = append(list, web.Route(r))
 	}
 	return list
 }

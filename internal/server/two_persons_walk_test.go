@@ -73,10 +73,10 @@ func newPayee(t *testing.T, n *servertest.Node, x *servertest.Tenant, second *se
 func sharing() (all [][]operation) {
 	places := map[string]int{}
 	for _, o := range operations() {
-		if o.method() == "GET" {
+		if o.Method() == "GET" {
 			continue
 		}
-		key := o.route
+		key := o.String()
 		if !strings.Contains(key, "/directory") && !strings.Contains(key, "/approvals/") && !strings.Contains(key, "/receiving-policy") {
 			key = strings.Join(strings.Split(key, "/")[1:3], "/")
 		}
@@ -120,13 +120,13 @@ func TestNoRouteMakesAMethodPayableByOnePerson(t *testing.T) {
 			}
 			var walked []string
 			for _, o := range routes {
-				walked = append(walked, o.route)
-				t.Run(o.route, func(t *testing.T) {
+				walked = append(walked, o.String())
+				t.Run(o.String(), func(t *testing.T) {
 					for _, r := range aimedAt(o, x, p) {
 						o.do(x.Owner.On(t), r)
 						n.RunImports(t)
 					}
-					if strings.HasSuffix(o.route, "/directory/imports") {
+					if strings.HasSuffix(o.Path(), "/directory/imports") {
 						if waits := x.Owner.Get("/v1/approvals?state=pending&limit=100&workspace_id=" + x.WorkspaceID).OK().List(); len(waits) <= len(p.approvals) {
 							t.Error("the files asked for nothing")
 						}
@@ -153,7 +153,7 @@ func aimedAt(o operation, x *servertest.Tenant, p payee) []request {
 	own.headers = nil // nobody else's session
 	all := []request{own}
 	bodies := []any{own.body}
-	if strings.Contains(o.route, "receiving-methods") && o.method() != "DELETE" {
+	if strings.Contains(o.Path(), "receiving-methods") && o.Method() != "DELETE" {
 		bodies = append(bodies, body{"is_default": true}, body{"account_id": "0009"}, body{"account_id": "0009", "is_default": true},
 			body{"institution_code": "GXCHPHM2XXX"}, body{"provider": "bank", "account_name": "Ada Lovelace", "account_id": "0008", "is_default": true})
 	}
@@ -163,38 +163,38 @@ func aimedAt(o operation, x *servertest.Tenant, p payee) []request {
 		}
 	}
 	switch {
-	case strings.Contains(o.route, "{method_id}"):
+	case strings.Contains(o.Path(), "{method_id}"):
 		for _, id := range p.methods {
 			aim(p.entry, id)
 		}
-	case strings.HasSuffix(o.route, "/merge"):
+	case strings.HasSuffix(o.Path(), "/merge"):
 		bodies = []any{body{"sources": []string{p.entry}}}
 		aim(x.Entry("Another"))
-	case strings.Contains(o.route, "/merges/{id}"):
+	case strings.Contains(o.Path(), "/merges/{id}"):
 		for _, into := range []string{x.Entry("Another"), x.Entry("A third")} { // which gets what the first one gave back
 			merged := x.Owner.Post("/v1/directory/"+into+"/merge", body{"sources": []string{p.entry}}).OK().Text("id")
 			x.Owner.Post("/v1/directory/merges/"+merged+"/undo", nil).OK()
 			aim(merged)
 		}
-	case strings.Contains(o.route, "/directory/{id}"):
-		if strings.HasSuffix(o.route, "/restore") {
+	case strings.Contains(o.Path(), "/directory/{id}"):
+		if strings.HasSuffix(o.Path(), "/restore") {
 			x.Owner.Delete("/v1/directory/" + p.entry).OK()
 		}
 		aim(p.entry)
-	case strings.Contains(o.route, "/approvals/{id}"):
+	case strings.Contains(o.Path(), "/approvals/{id}"):
 		for _, id := range p.approvals {
 			if content, ok := own.body.(body); ok && content["digest"] != nil {
 				content["digest"] = x.Owner.Get("/v1/approvals/" + id).OK().Text("digest")
 			}
 			aim(id)
 		}
-	case strings.HasSuffix(o.route, "/approvals/decide"):
+	case strings.HasSuffix(o.Path(), "/approvals/decide"):
 		var list []body
 		for _, id := range p.approvals {
 			list = append(list, body{"id": id, "digest": x.Owner.Get("/v1/approvals/" + id).OK().Text("digest")})
 		}
 		all = append(all, request{body: body{"workspace_id": x.WorkspaceID, "decision": "approve", "verification": "called", "approvals": list}})
-	case strings.HasSuffix(o.route, "/directory/imports"):
+	case strings.HasSuffix(o.Path(), "/directory/imports"):
 		for _, match := range []string{"id", "account"} {
 			for _, number := range []string{"0001", "0002", "0003", "0009"} { // that it has, had, waits for and never had
 				method := `{"provider":"bank","account_name":"Ada Lovelace","account_id":"` + number + `","is_default":true}`
@@ -203,12 +203,12 @@ func aimedAt(o operation, x *servertest.Tenant, p payee) []request {
 				all = append(all, request{query: "?format=ndjson&workspace_id=" + x.WorkspaceID + "&match=" + match, body: line})
 			}
 		}
-	case strings.HasSuffix(o.route, "/directory/batch"):
+	case strings.HasSuffix(o.Path(), "/directory/batch"):
 		for _, item := range []body{{"id": p.entry}, {"type": "person", "name": "Newcomer"}} {
 			item["receiving_methods"] = []body{bankAccount()}
 			all = append(all, request{body: body{"workspace_id": x.WorkspaceID, "items": []body{item}}})
 		}
-	case strings.Contains(o.route, "receiving-policy"):
+	case strings.Contains(o.Path(), "receiving-policy"):
 		bodies = append(bodies, body{"receiving_approval": "one_person"}, body{"receiving_approval": "automatic"}, body{"receiving_cooling_hours": 0})
 		aim(x.WorkspaceID)
 	}

@@ -270,7 +270,7 @@ func (h *house) exchanges(apiKey string) bool {
 	request.Header.Set("Authorization", "Bearer "+apiKey)
 	answer := httptest.NewRecorder()
 	site := &web.Endpoints{DB: h.db, Admit: func(*web.Exchange) error { return nil }}
-	web.Open(site, h.identity.Exchange)(&web.Exchange{W: answer, R: request, IP: home})
+	web.Open(site, api.CreateToken, h.identity.Exchange).Endpoint(&web.Exchange{W: answer, R: request, IP: home})
 	if answer.Code != http.StatusOK && answer.Code != http.StatusUnauthorized {
 		h.t.Fatalf("the exchange is answered %d %s", answer.Code, answer.Body)
 	}

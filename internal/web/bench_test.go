@@ -67,7 +67,7 @@ func BenchmarkListEncoder(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		page := window.NewJSONPage()
+		page := NewJSONPage[api.EntrySummary](window)
 		for range window.Limit {
 			page.Row(position, write)
 		}

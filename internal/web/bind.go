@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -44,6 +45,22 @@ type param struct {
 func newBinder[In any](now func() int64) *binder[In] {
 	b := &binder[In]{body: map[string]param{}, now: now}
 	b.plan(reflect.TypeFor[In](), nil)
+	return b
+}
+
+// of returns the binder unless the body of the input differs from that of the operation.
+func (b *binder[In]) of(op api.Operation) *binder[In] {
+	body, _ := op.Types()
+	want := &binder[In]{body: map[string]param{}}
+	want.plan(body, nil)
+	typeOf := func(t reflect.Type, p param) reflect.Type { return t.FieldByIndex(p.index).Type }
+	in := reflect.TypeFor[In]()
+	same := func(name, declared string) bool {
+		return name == declared && typeOf(in, b.body[name]) == typeOf(body, want.body[name])
+	}
+	if !slices.EqualFunc(b.names, want.names, same) {
+		panic(fmt.Sprintf("web: the body of %s is %v, which its input %v does not embed", op, body, in))
+	}
 	return b
 }
 

@@ -38,6 +38,16 @@ type Exchange struct {
 // Endpoint answers the requests of one route.
 type Endpoint func(x *Exchange)
 
+// Route is a method and a path with its endpoint.
+type Route struct {
+	Method, Path string
+	Endpoint     Endpoint
+}
+
+func routeOf(op api.Operation, endpoint Endpoint) Route {
+	return Route{op.Method(), op.Path(), endpoint}
+}
+
 // SetHeader sets a response header. Its name must be in canonical form.
 func (x *Exchange) SetHeader(name, value string) { x.W.Header()[name] = []string{value} }
 

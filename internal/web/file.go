@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 )
@@ -83,11 +84,12 @@ func (x *Exchange) SendFile(write func(*File) error) error {
 	panic(http.ErrAbortHandler)
 }
 
-// Download returns the endpoint of a service method that answers with a file, for callers
+// Download serves an operation with a service method that answers with a file, for callers
 // with a session. A refused attempt is audited under the action.
-func Download[In any](s *Endpoints, action audit.Action, fn func(ctx context.Context, by db.Caller, in In, to *File) error) Endpoint {
-	bind := newBinder[In](s.now)
-	return func(x *Exchange) {
+func Download[In any](s *Endpoints, op api.Op[api.None, api.File], action audit.Action,
+	fn func(ctx context.Context, by db.Caller, in In, to *File) error) Route {
+	bind := newBinder[In](s.now).of(op)
+	return routeOf(op, func(x *Exchange) {
 		if !s.enter(x) {
 			return
 		}
@@ -99,5 +101,5 @@ func Download[In any](s *Endpoints, action audit.Action, fn func(ctx context.Con
 		if err := x.SendFile(func(to *File) error { return fn(x.R.Context(), x.Caller, in, to) }); err != nil {
 			s.refuse(x, action, err)
 		}
-	}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 )
@@ -18,12 +19,12 @@ import (
 // download runs an endpoint that answers with a file, behind a real server.
 func download(t *testing.T, configure func(*http.Server), write func(to *File) error) (*http.Response, string, error) {
 	t.Helper()
-	endpoint := Download(tinySite(), audit.AuditExported, func(_ context.Context, _ db.Caller, _ struct{}, to *File) error {
+	route := Download(tinySite(), api.Op[api.None, api.File]{}, audit.AuditExported, func(_ context.Context, _ db.Caller, _ struct{}, to *File) error {
 		to.Type, to.Name = "text/plain", "file.txt"
 		return write(to)
 	})
 	listener := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		endpoint(&Exchange{W: w, R: r, Log: slog.New(slog.DiscardHandler)})
+		route.Endpoint(&Exchange{W: w, R: r, Log: slog.New(slog.DiscardHandler)})
 	}))
 	configure(listener.Config)
 	listener.Start()

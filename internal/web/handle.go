@@ -34,10 +34,19 @@ func (s *Endpoints) now() int64 { return s.DB.Now() }
 // omit it.
 type Func[In, Out any] func(ctx context.Context, by db.Caller, in In) (Out, error)
 
-// Read returns the endpoint of a service method that changes nothing, for callers with a session.
-func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
-	bind := newBinder[In](s.now)
-	return func(x *Exchange) {
+// Read serves an operation with a service method that changes nothing, for callers with a session.
+func Read[In, Out any](s *Endpoints, op api.Op[api.None, Out], fn Func[In, Out]) Route {
+	return read(s, op, fn)
+}
+
+// List is [Read] for a method that returns a page of a list: a [Page] or a [JSONPage].
+func List[In, T any, P listOf[T]](s *Endpoints, op api.Op[api.None, api.Page[T]], fn Func[In, P]) Route {
+	return read(s, op, fn)
+}
+
+func read[In, Out any](s *Endpoints, op api.Operation, fn Func[In, Out]) Route {
+	bind := newBinder[In](s.now).of(op)
+	return routeOf(op, func(x *Exchange) {
 		if !s.enter(x) {
 			return
 		}
@@ -52,14 +61,23 @@ func Read[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 			return
 		}
 		s.answer(x, out)
-	}
+	})
 }
 
-// Change returns the endpoint of a service method that changes something, for callers
+// Change serves an operation with a service method that changes something, for callers
 // with a session. A refused attempt is audited under the action.
-func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) Endpoint {
-	bind := newBinder[In](s.now)
-	return func(x *Exchange) {
+func Change[Body, In, Out any](s *Endpoints, op api.Op[Body, Out], action audit.Action, fn Func[In, Out]) Route {
+	return change(s, op, action, fn)
+}
+
+// Create is [Change] for a method whose response says whether it has created something.
+func Create[Body, In, Out any](s *Endpoints, op api.Op[Body, Out], action audit.Action, fn Func[In, Created[Out]]) Route {
+	return change(s, op, action, fn)
+}
+
+func change[In, Out any](s *Endpoints, op api.Operation, action audit.Action, fn Func[In, Out]) Route {
+	bind := newBinder[In](s.now).of(op)
+	return routeOf(op, func(x *Exchange) {
 		if !s.enter(x) {
 			return
 		}
@@ -92,7 +110,7 @@ func Change[In, Out any](s *Endpoints, action audit.Action, fn Func[In, Out]) En
 			return
 		}
 		s.answer(x, out)
-	}
+	})
 }
 
 // costly is an input that counts as several requests.
@@ -101,10 +119,10 @@ type costly interface{ Cost() int }
 // actor is an answer that identifies who has just signed in. The request log shows it.
 type actor interface{ ActorID() string }
 
-// Open returns the endpoint of a service method that needs no session.
-func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
-	bind := newBinder[In](s.now)
-	return func(x *Exchange) {
+// Open serves an operation with a service method that needs no session.
+func Open[Body, In, Out any](s *Endpoints, op api.Op[Body, Out], fn Func[In, Out]) Route {
+	bind := newBinder[In](s.now).of(op)
+	return routeOf(op, func(x *Exchange) {
 		x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP, Agent: x.R.UserAgent()}
 		if err := s.Admit(x); err != nil {
 			x.Fail(err)
@@ -129,7 +147,7 @@ func Open[In, Out any](s *Endpoints, fn Func[In, Out]) Endpoint {
 			x.Caller.ID = known.ActorID()
 		}
 		s.answer(x, out)
-	}
+	})
 }
 
 // enter authenticates the caller and counts the request. If it returns false, it has
@@ -328,7 +346,7 @@ func pathName(r audit.ResourceType) string {
 
 // answer sends the result of a service method.
 func (s *Endpoints) answer(x *Exchange, out any) {
-	if page, ok := out.(*JSONPage); ok {
+	if page, ok := out.(encoded); ok {
 		x.send(http.StatusOK, page.finish())
 		page.release()
 		return

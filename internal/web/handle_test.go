@@ -42,6 +42,9 @@ func echo(_ context.Context, _ db.Caller, in tinyInput) (tinyOutput, error) {
 	return tinyOutput(in), nil
 }
 
+// echoOp is the operation of echo.
+var echoOp api.Op[tinyInput, tinyOutput]
+
 // call sends a body to an endpoint, telling its length or not.
 func call(endpoint Endpoint, method string, body []byte, tellLength bool) *httptest.ResponseRecorder {
 	var reader io.Reader = bytes.NewReader(body)
@@ -67,7 +70,7 @@ func FuzzJSONBody(f *testing.F) {
 		f.Add([]byte(seed), true)
 		f.Add([]byte(seed), false)
 	}
-	endpoints := []Endpoint{Change(tinySite(), audit.EntryCreated, echo), Open(tinySite(), echo)}
+	endpoints := []Endpoint{Change(tinySite(), echoOp, audit.EntryCreated, echo).Endpoint, Open(tinySite(), echoOp, echo).Endpoint}
 	f.Fuzz(func(t *testing.T, body []byte, tellLength bool) {
 		var first string
 		for i, endpoint := range endpoints {
@@ -95,7 +98,7 @@ func FuzzJSONBody(f *testing.F) {
 }
 
 func TestBodyIsReadUpToItsLimit(t *testing.T) {
-	endpoint := Change(tinySite(), audit.EntryCreated, echo)
+	endpoint := Change(tinySite(), echoOp, audit.EntryCreated, echo).Endpoint
 	for _, tellLength := range []bool{true, false} {
 		for size, want := range map[int]int{maxBody: http.StatusOK, maxBody + 1: http.StatusRequestEntityTooLarge} {
 			body := `{"text":"` + strings.Repeat("x", size-len(`{"text":""}`)) + `"}`
@@ -114,7 +117,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("secret cau
 func TestBodyThatBreaksOffIsTheClientsFault(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, "/", brokenReader{})
-	Open(tinySite(), echo)(&Exchange{W: w, R: r, Log: slog.New(slog.DiscardHandler)})
+	Open(tinySite(), echoOp, echo).Endpoint(&Exchange{W: w, R: r, Log: slog.New(slog.DiscardHandler)})
 	if w.Code != http.StatusBadRequest || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("answered by %d %s", w.Code, w.Body)
 	}
@@ -126,7 +129,8 @@ func TestUnexpectedFailureIsLoggedAndNotShown(t *testing.T) {
 	fail := func(context.Context, db.Caller, struct{}) (struct{}, error) {
 		return struct{}{}, errors.New("SQL at row 7")
 	}
-	Read(tinySite(), fail)(&Exchange{W: w, R: httptest.NewRequest(http.MethodGet, "/", nil), RequestID: "req_9", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	x := &Exchange{W: w, R: httptest.NewRequest(http.MethodGet, "/", nil), RequestID: "req_9", Log: slog.New(slog.NewTextHandler(&log, nil))}
+	Read(tinySite(), api.Op[api.None, struct{}]{}, fail).Endpoint(x)
 	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "SQL") || !strings.Contains(w.Body.String(), "req_9") {
 		t.Errorf("answered by %d %s", w.Code, w.Body)
 	}
@@ -140,8 +144,36 @@ func TestStrangerIsTurnedAwayBeforeTheBodyIsLookedAt(t *testing.T) {
 	site.Authenticate = func(*Exchange) (audit.Actor, error) {
 		return audit.Actor{}, fault.New(api.CodeUnauthorized, "who are you")
 	}
-	w := call(Change(site, audit.EntryCreated, echo), http.MethodPost, []byte("{"), true)
+	w := call(Change(site, echoOp, audit.EntryCreated, echo).Endpoint, http.MethodPost, []byte("{"), true)
 	if w.Code != http.StatusUnauthorized || w.Header().Get("Www-Authenticate") == "" {
 		t.Errorf("answered by %d %s %v", w.Code, w.Body, w.Header())
 	}
 }
+
+func TestInputWithoutTheBodyOfItsOperationIsAMistakeInTheProgram(t *testing.T) {
+	type other struct {
+		Text *string    `json:"text"`
+		Free api.Fields `json:"free"`
+	}
+	type more struct {
+		tinyInput
+		More string `json:"more"`
+	}
+	for name, build := range map[string]func(){
+		"no body":         func() { Open(tinySite(), api.Op[tinyInput, struct{}]{}, serving[struct{}]) },
+		"another type":    func() { Open(tinySite(), api.Op[tinyInput, struct{}]{}, serving[other]) },
+		"more":            func() { Open(tinySite(), api.Op[tinyInput, struct{}]{}, serving[more]) },
+		"a body to a GET": func() { Read(tinySite(), api.Op[api.None, struct{}]{}, serving[tinyInput]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("the input is accepted")
+				}
+			}()
+			build()
+		})
+	}
+}
+
+func serving[In any](context.Context, db.Caller, In) (struct{}, error) { return struct{}{}, nil }

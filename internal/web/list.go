@@ -117,6 +117,18 @@ func (w Window) next(read int, last string) (cursor string, more bool) {
 	return w.cursors.make(w.scope, last), true
 }
 
+// listOf is a page of a list of T.
+type listOf[T any] interface{ of(T) }
+
+func (Page[T]) of(T)      {}
+func (*JSONPage[T]) of(T) {}
+
+// encoded is a page of any type whose rows are encoded.
+type encoded interface {
+	finish() []byte
+	release()
+}
+
 // Page is one page of a list, as rows.
 type Page[T any] struct {
 	rows   []T
@@ -169,8 +181,8 @@ func (l Page[T]) appendListing(dst []byte) ([]byte, error) {
 	return l.window.tail(dst, l.read, l.last), nil
 }
 
-// JSONPage is one page of a list whose rows are encoded as JSON directly from the database.
-type JSONPage struct {
+// JSONPage is one page of a list of T whose rows are encoded as JSON directly from the database.
+type JSONPage[T any] struct {
 	window Window
 	pooled *[]byte // the pool's buffer for body
 	body   []byte
@@ -180,15 +192,15 @@ type JSONPage struct {
 
 const listingStart = `{"ok":true,"data":[`
 
-// NewJSONPage starts a page.
-func (w Window) NewJSONPage() *JSONPage {
+// NewJSONPage starts the page of a window.
+func NewJSONPage[T any](w Window) *JSONPage[T] {
 	pooled := w.cursors.pages.get()
-	return &JSONPage{window: w, pooled: pooled, body: append(*pooled, listingStart...)}
+	return &JSONPage[T]{window: w, pooled: pooled, body: append(*pooled, listingStart...)}
 }
 
 // Row adds a row: write appends its JSON. Rows after the end of the page are only
 // counted.
-func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
+func (e *JSONPage[T]) Row(position []byte, write func(dst []byte) []byte) {
 	e.read++
 	if e.read >= e.window.Limit {
 		return
@@ -201,24 +213,24 @@ func (e *JSONPage) Row(position []byte, write func(dst []byte) []byte) {
 }
 
 // Clear removes the rows that were added, so that a query can run again.
-func (e *JSONPage) Clear() { e.body, e.read = e.body[:len(listingStart)], 0 }
+func (e *JSONPage[T]) Clear() { e.body, e.read = e.body[:len(listingStart)], 0 }
 
 // Rows returns the rows of the page as a JSON array.
-func (e *JSONPage) Rows() []byte {
+func (e *JSONPage[T]) Rows() []byte {
 	return append(e.body[len(listingStart)-1:len(e.body):len(e.body)], ']')
 }
 
 // Next returns the cursor of the next page. more reports whether there is one.
-func (e *JSONPage) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
+func (e *JSONPage[T]) Next() (cursor string, more bool) { return e.window.next(e.read, string(e.last)) }
 
 // finish returns the whole answer, which is valid until release.
-func (e *JSONPage) finish() []byte {
+func (e *JSONPage[T]) finish() []byte {
 	e.body = e.window.tail(append(e.body, ']'), e.read, string(e.last))
 	return e.body
 }
 
 // release returns the memory of the page to the pool.
-func (e *JSONPage) release() {
+func (e *JSONPage[T]) release() {
 	*e.pooled = e.body
 	e.window.cursors.pages.put(e.pooled)
 	e.pooled, e.body = nil, nil

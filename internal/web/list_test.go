@@ -56,7 +56,7 @@ type envelope struct {
 var answers = map[string]func(w Window, rows []int) ([]byte, error){
 	"rows": func(w Window, rows []int) ([]byte, error) { return appendAnswer(nil, NewPage(w, rows, strconv.Itoa)) },
 	"encoded": func(w Window, rows []int) ([]byte, error) {
-		page := w.NewJSONPage()
+		page := NewJSONPage[struct{}](w)
 		for _, row := range rows {
 			page.Row([]byte(strconv.Itoa(row)), func(dst []byte) []byte { return strconv.AppendInt(dst, int64(row), 10) })
 		}

@@ -106,12 +106,12 @@ func (u *Upload) answered(s *Endpoints, key *db.IdempotencyKey) error {
 	return err
 }
 
-// Receive returns the endpoint of a service method that accepts a file with a maximum size in
+// Receive serves an operation with a service method that accepts a file with a maximum size in
 // bytes, for callers with a session. A refused attempt is audited under the action.
-func Receive[In, Out any](s *Endpoints, action audit.Action, most int64,
-	fn func(ctx context.Context, by db.Caller, in In, body *Upload) (Out, error)) Endpoint {
-	bind := newBinder[In](s.now)
-	return func(x *Exchange) {
+func Receive[In, Out any](s *Endpoints, op api.Op[api.File, Out], action audit.Action, most int64,
+	fn func(ctx context.Context, by db.Caller, in In, body *Upload) (Out, error)) Route {
+	bind := newBinder[In](s.now).of(op)
+	return routeOf(op, func(x *Exchange) {
 		if !s.enter(x) {
 			return
 		}
@@ -142,5 +142,5 @@ func Receive[In, Out any](s *Endpoints, action audit.Action, most int64,
 			return
 		}
 		s.answer(x, out)
-	}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 )
@@ -17,7 +18,7 @@ import (
 // uploaded sends a body to an endpoint that takes files, behind a real server.
 func uploaded(t *testing.T, timeout time.Duration, most int64, length int64, body io.Reader) (status int, received string) {
 	t.Helper()
-	endpoint := Receive(tinySite(), audit.ImportStarted, most, func(_ context.Context, _ db.Caller, _ struct{}, body *Upload) (struct{}, error) {
+	route := Receive(tinySite(), api.Op[api.File, struct{}]{}, audit.ImportStarted, most, func(_ context.Context, _ db.Caller, _ struct{}, body *Upload) (struct{}, error) {
 		text, err := io.ReadAll(body)
 		received = string(text)
 		if err == nil {
@@ -26,7 +27,7 @@ func uploaded(t *testing.T, timeout time.Duration, most int64, length int64, bod
 		return struct{}{}, err
 	})
 	listener := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		endpoint(&Exchange{W: w, R: r, Log: slog.New(slog.DiscardHandler)})
+		route.Endpoint(&Exchange{W: w, R: r, Log: slog.New(slog.DiscardHandler)})
 	}))
 	listener.Config.ReadTimeout, listener.Config.WriteTimeout = timeout, timeout
 	listener.Start()
