@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
@@ -44,36 +42,23 @@ const (
 
 // applier applies many rows in one transaction: lines of a file, or items of a batch.
 type applier struct {
-	service     *Service
-	tx          *db.Tx
-	by          db.Caller
-	workspaceID string
-	workspace   int64 // its number
-	held        access.Set
-	match       string
-	onMatch     string
-	onDuplicate string // what is done with new entries that may be duplicates
-	dry         bool
-	bulk        *bulkOptions // for a bulk: its rows contain only ids
-	job         bool         // changes that need a second person become lines of the approval of an import or a bulk
+	*editor
+	match   string
+	onMatch string
+	dry     bool
+	bulk    *bulkOptions // for a bulk: its rows contain only ids
+	job     bool         // changes that need a second person become lines of the approval of an import or a bulk
 
 	accounts *vault.Finder // for match=account, and for jobs
 
 	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store contains
-	tags     map[string]api.Tag       // the existing ones, by nameKey
 	external map[string]string        // the entries that have the external ids of the rows
-	given    map[string]string        // those that got them in this transaction
 	waiting  map[string]string        // the entries that wait for approval to have them
 	matches  matches
-	common   []string // words that have become common
-	events   []audit.Event
 }
 
 // errNewKey means that the workspace has a new data key, which the search did not include.
 var errNewKey = errors.New("the workspace has another data key since a moment ago")
-
-// errHeldNow means that an external id that a row gave to an entry has just been held for another one.
-var errHeldNow = errors.New("an external id waits for approval since a moment ago")
 
 // applyMany runs fn with an applier in a transaction. It retries the transaction if another one has just used or held an external id, or
 // created a data key.
@@ -85,31 +70,20 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 				return *new(T), err
 			}
 		}
-		var done applier
-		out, err := db.Write(ctx, a.service.db, by, func(tx *db.Tx) (T, audit.Event, error) {
-			done = a
-			done.tx, done.by, done.given = tx, by, map[string]string{}
-			out, err := fn(&done)
-			if err == nil {
-				err = done.noneHeld()
-			}
+		out, err := edit(ctx, by, *a.editor, func(w *editor) (T, error) {
+			many := a
+			many.editor = w
+			out, err := fn(&many)
 			if err == nil && a.accounts != nil {
 				var current bool
-				if current, err = a.accounts.Current(tx.Q); err == nil && !current {
+				if current, err = a.accounts.Current(w.tx.Q); err == nil && !current {
 					err = errNewKey
 				}
 			}
-			event := audit.None("none of the many changed anything")
-			if len(done.events) > 0 {
-				event = audit.All(done.events...)
-			}
-			return out, event, err
+			return out, err
 		})
-		if again < 3 && (db.IsUnique(err) || errors.Is(err, errNewKey) || errors.Is(err, errHeldNow)) {
+		if again < 3 && (db.IsUnique(err) || errors.Is(err, errNewKey) || errors.Is(err, errWaiting)) {
 			continue
-		}
-		if err == nil {
-			a.service.common.Learn(a.workspaceID, done.common)
 		}
 		return out, err
 	}
@@ -232,42 +206,20 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 	if err := a.mayTag(e, row.Tags); err != nil {
 		return result{}, err
 	}
-	found, err := doubles(a.tx, e, a.onDuplicate, a.held)
-	if err != nil || a.dry {
+	if a.dry {
+		found, err := doubles(a.tx, e, a.onDuplicate, a.held)
 		return result{action: rowCreated, doubles: found}, err
 	}
-	e.ID = a.tx.NewID("entry")
-	tags, err := resolveTags(a.tx, a.tags, e, row.Tags, a.held)
+	found, err := a.editor.create(&e, row.Tags)
+	if err == nil {
+		err = a.addMethods(e, nil, row.Methods)
+	}
 	if err != nil {
 		return result{}, err
 	}
-	words, doubtful := a.service.common.Split(e.WorkspaceID, strings.Fields(e.words))
-	if err := insert(a.tx, e, words); err != nil {
-		return result{}, err
-	}
-	common, err := declareCommon(a.tx, e.workspace, doubtful)
-	if err != nil {
-		return result{}, err
-	}
-	a.common = append(a.common, common...)
 	a.name(e, "")
-	a.matched(e.ID, nil, e.Fields)
-	a.events = append(a.events, e.event(audit.EntryCreated, "Created"))
-	if err := attach(a.tx, e.ID, tags); err != nil {
-		return result{}, err
-	}
-	return result{action: rowCreated, id: e.ID, doubles: found}, a.addMethods(e, nil, row.Methods)
-}
-
-// noneHeld returns errHeldNow if another entry waits for approval to have an external id that a row has given.
-func (a *applier) noneHeld() error {
-	held, err := heldExternalIDs(a.tx.Q, a.workspace, slices.Sorted(maps.Keys(a.given)))
-	for external, id := range held {
-		if err == nil && id != a.given[external] {
-			err = errHeldNow
-		}
-	}
-	return err
+	a.matched(e.ID, nil, e.Fields, row.Methods)
+	return result{action: rowCreated, id: e.ID, doubles: found}, nil
 }
 
 // free refuses an external id that another entry has. The index would refuse it, too, but its error ends the transaction. If another
@@ -284,12 +236,8 @@ func (a *applier) free(e entry) error {
 
 // name records that an entry has its external id in place of an earlier one.
 func (a *applier) name(e entry, before string) {
-	delete(a.external, before)
-	if e.ExternalID != "" {
+	if delete(a.external, before); e.ExternalID != "" {
 		a.external[e.ExternalID] = e.ID
-	}
-	if delete(a.given, before); e.ExternalID != "" && e.ExternalID != before {
-		a.given[e.ExternalID] = e.ID
 	}
 }
 
@@ -351,71 +299,33 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, id, false); err != nil {
 		return result{}, err
 	}
-	after, held, noted, err := a.service.splitIdentity(a.tx, a.by, before, after, row.Status)
+	updated, err := a.editor.update(before, after, row.Status, change.Tags)
+	if err == nil {
+		err = a.addMethods(updated.entry, methods, added)
+	}
 	if err != nil {
 		return result{}, err
 	}
-	changed := !after.same(before)
-	event := after.event(audit.EntryUpdated, "Updated")
-	if changed {
-		event.Changes = before.changesTo(after)
-		if err := update(a.tx, before, after); err != nil {
-			return result{}, err
-		}
-		a.name(after, before.ExternalID)
-		a.matched(id, before.Fields, after.Fields)
+	a.updated(before, updated, added)
+	if !updated.changed && len(added) == 0 {
+		return result{action: rowUnchanged, id: id}, nil // the same tag was given by its id
 	}
-	event.Changes = append(event.Changes, noted...)
-	if slices.ContainsFunc(noted, func(c api.AuditChange) bool { return c.Field == "approval_id" }) { // what waited has ended
-		a.freeWaiting(id)
-	}
-	if change.Tags != nil {
-		gone, added, err := replaceTags(a.tx, a.tags, after, change.Tags, a.held)
-		event.Changes.AddItems("tags", gone, added)
-		retagged := len(gone)+len(added) > 0
-		if err == nil && retagged && !changed {
-			err = touch(a.tx, id)
-		}
-		if err != nil {
-			return result{}, err
-		}
-		changed = changed || retagged
-	}
-	changed = changed || len(noted) > 0
-	if !held.isEmpty() {
-		requested, err := a.hold(after, held, &done)
-		if err != nil {
-			return result{}, err
-		}
-		event.Changes = append(event.Changes, requested...)
-		changed = changed || len(requested) > 0
-	}
-	if changed {
-		a.events = append(a.events, event)
-	} else if len(added) == 0 {
-		done = result{action: rowUnchanged, id: id} // the same tag was given by its id
-	}
-	return done, a.addMethods(after, methods, added)
+	done.approvalID = updated.held.shownID
+	return done, nil
 }
 
-// hold creates an approval of a held change of an entry. It returns what the audit log contains about it: nothing if the same change
-// already waits.
-func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, error) {
-	held, requested, err := a.service.requestIdentity(a.tx, a.by, e, c, nil)
-	if err != nil {
-		return nil, err
+// updated records what later rows find after an update of an entry.
+func (a *applier) updated(before entry, done edited, added []api.ReceivingMethodCreate) {
+	if done.stored {
+		a.name(done.entry, before.ExternalID)
 	}
-	done.approvalID = held.shownID
-	a.freeWaiting(e.ID)
-	if external := c.After.ExternalID; external != c.Before.ExternalID && external != "" && a.waiting != nil {
-		a.waiting[external] = e.ID
+	a.matched(done.ID, before.Fields, done.Fields, added)
+	if done.ended || done.held.approvalID != "" {
+		maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == done.ID })
 	}
-	return requested, nil
-}
-
-// freeWaiting records that an entry no longer waits to have an external id.
-func (a *applier) freeWaiting(entryID string) {
-	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == entryID })
+	if c := done.held.change; c.After.ExternalID != c.Before.ExternalID && c.After.ExternalID != "" {
+		a.waiting[c.After.ExternalID] = done.ID
+	}
 }
 
 func (a *applier) read(at entryRef) (entry, error) {
@@ -460,22 +370,4 @@ func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have [
 		return nil, nil, fault.Invalid("receiving_methods", fmt.Sprintf("would be more than %d", maxMethods))
 	}
 	return have, added, nil
-}
-
-func (a *applier) addMethods(e entry, have []api.ReceivingMethod, added []api.ReceivingMethodCreate) error {
-	for _, m := range added {
-		made, event, err := a.service.addMethod(a.tx, a.by, e, have, m)
-		if err != nil {
-			return err
-		}
-		for i := range have {
-			have[i].IsDefault = have[i].IsDefault && !made.IsDefault
-		}
-		have = append(have, made)
-		for _, key := range a.keysOf(nil, []api.ReceivingMethodCreate{m}) {
-			a.matches.add(matchKey(key), e.ID)
-		}
-		a.events = append(a.events, event)
-	}
-	return nil
 }

@@ -34,7 +34,8 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.B
 	for i, item := range in.Items {
 		rows[i] = &entryfile.Row{ID: item.ID, Type: item.Type, EntryUpdate: item.EntryUpdate}
 	}
-	many := applier{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, match: matchID, onMatch: onMatchUpdate, onDuplicate: on}
+	one := editor{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, onDuplicate: on}
+	many := applier{editor: &one, match: matchID, onMatch: onMatchUpdate}
 	return applyMany(ctx, by, many, func(a *applier) (api.BatchResult, error) { return a.batch(rows, in.Atomic) })
 }
 

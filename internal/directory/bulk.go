@@ -229,7 +229,7 @@ func (s *Service) startBulk(ctx context.Context, by db.Caller, b bulk, all func(
 	if err != nil {
 		return api.Bulk{}, err
 	}
-	many := applier{service: s, workspaceID: b.row.workspaceID, workspace: b.row.workspace, held: held, job: true}
+	many := applier{editor: &editor{service: s, workspaceID: b.row.workspaceID, workspace: b.row.workspace, held: held}, job: true}
 	return applyMany(ctx, by, many, func(a *applier) (api.Bulk, error) {
 		i := b.row
 		options := *i.options.Bulk

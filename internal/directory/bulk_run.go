@@ -119,26 +119,8 @@ func (a *applier) applyBulk(row *entryfile.Row) (result, error) {
 func (a *applier) bulkStatus(before entry, status string) (changed bool, err error) {
 	after := before
 	after.Status = status
-	after, held, noted, err := a.service.splitIdentity(a.tx, a.by, before, after, &status)
-	if err != nil {
-		return false, err
-	}
-	event := after.event(audit.EntryUpdated, "Updated")
-	if !held.isEmpty() {
-		event.Description = "Asked to change " + after.Type + " " + after.Label
-		event.Changes, err = a.hold(after, held, &result{})
-		if err == nil && len(event.Changes) > 0 {
-			a.events = append(a.events, event)
-		}
-		return false, err
-	}
-	if event.Changes = append(before.changesTo(after), noted...); len(event.Changes) > 0 {
-		a.events = append(a.events, event)
-	}
-	if after.Status == before.Status {
-		return false, nil
-	}
-	return true, update(a.tx, before, after)
+	done, err := a.editor.update(before, after, &status, nil)
+	return done.stored, err
 }
 
 func (a *applier) bulkTag(e entry) (changed bool, err error) {

@@ -182,9 +182,8 @@ func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Re
 		return i, err
 	}
 	many := applier{
-		service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held,
-		match: i.options.Match, onMatch: i.options.OnMatch, onDuplicate: i.options.OnDuplicate, dry: i.options.DryRun, bulk: i.options.Bulk,
-		job: !i.options.DryRun,
+		editor: &editor{service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held, onDuplicate: i.options.OnDuplicate},
+		match:  i.options.Match, onMatch: i.options.OnMatch, dry: i.options.DryRun, bulk: i.options.Bulk, job: !i.options.DryRun,
 	}
 	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
 		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal reports each line

@@ -110,12 +110,16 @@ func matchKey(key any) string {
 	return text
 }
 
-// matched records that rows may match a created or changed entry. before are the fields that it had.
-func (a *applier) matched(id string, before, after api.Fields) {
+// matched records that rows may match a created or changed entry. before are the fields that it had, and added its new methods.
+func (a *applier) matched(id string, before, after api.Fields, added []api.ReceivingMethodCreate) {
 	for _, key := range a.keysOf(before, nil) {
 		a.matches.ids[matchKey(key)] = slices.DeleteFunc(a.matches.ids[matchKey(key)], func(other string) bool { return other == id })
 	}
-	for _, key := range a.keysOf(after, nil) {
+	keys := a.keysOf(after, nil)
+	for i := range added {
+		keys = append(keys, a.keysOf(nil, added[i:i+1])...)
+	}
+	for _, key := range keys {
 		a.matches.add(matchKey(key), id)
 	}
 }

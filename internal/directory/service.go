@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"bursar/api"
@@ -243,47 +242,22 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 			return api.Created{}, err
 		}
 	}
-	e := newEntry(workspace, in.EntryCreate)
-	words, doubtful := s.common.Split(e.WorkspaceID, strings.Fields(e.words))
-	var common []string
-	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
-		e := e
-		err := oneAtATime(tx, e.workspace, on)
+	one := editor{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, onDuplicate: on}
+	created, err := edit(ctx, by, one, func(w *editor) (api.Created, error) {
+		e := newEntry(workspace, in.EntryCreate)
+		err := oneAtATime(w.tx, workspace, on)
+		if err == nil {
+			w.tags, err = knownTags(w.tx, in.WorkspaceID, in.Tags)
+		}
 		if err != nil {
-			return api.Created{}, audit.Event{}, err
+			return api.Created{}, err
 		}
-		found, err := doubles(tx, e, on, held)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
+		found, err := w.create(&e, in.Tags)
+		if err == nil && in.Method != nil {
+			err = w.addMethods(e, nil, []api.ReceivingMethodCreate{*in.Method})
 		}
-		e.ID = tx.NewID("entry")
-		known, err := knownTags(tx, e.WorkspaceID, in.Tags)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		tags, err := resolveTags(tx, known, e, in.Tags, held)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		if err := insert(tx, e, words); err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		if err := notHeld(tx.Q, e.workspace, e.ExternalID, e.ID); err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		if common, err = declareCommon(tx, e.workspace, doubtful); err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		created, event := api.Created{ID: e.ID, Duplicates: found}, e.event(audit.EntryCreated, "Created")
-		if err := attach(tx, e.ID, tags); err != nil || in.Method == nil {
-			return created, event, err
-		}
-		_, added, err := s.addMethod(tx, by, e, nil, *in.Method)
-		return created, audit.All(event, added), err
+		return api.Created{ID: e.ID, Duplicates: found}, err
 	})
-	if err == nil {
-		s.common.Learn(e.WorkspaceID, common)
-	}
 	return created, externalIDTaken(err)
 }
 
@@ -297,71 +271,24 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	if err := s.vault.Ready(ctx, at.workspace); err != nil {
 		return api.Created{}, err
 	}
-	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
-		before, err := lock(tx, at)
+	one := editor{service: s, workspaceID: at.workspaceID, workspace: at.workspace, held: held}
+	updated, err := edit(ctx, by, one, func(w *editor) (api.Created, error) {
+		before, err := lock(w.tx, at)
 		if err == nil {
-			err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, in.ID, false)
+			err = access.RequireModeOfPayee(w.tx.Q, by.Actor, at.workspaceID, in.ID, false)
 		}
 		if err != nil {
-			return api.Created{}, audit.Event{}, err
+			return api.Created{}, err
 		}
 		after, err := before.with(in.EntryUpdate)
+		if err == nil {
+			w.tags, err = knownTags(w.tx, at.workspaceID, in.Tags)
+		}
 		if err != nil {
-			return api.Created{}, audit.Event{}, err
+			return api.Created{}, err
 		}
-		after, change, noted, err := s.splitIdentity(tx, by, before, after, in.Status)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		changed := !after.same(before)
-		event := after.event(audit.EntryUpdated, "Updated")
-		if changed {
-			event.Changes = before.changesTo(after)
-			if err = update(tx, before, after); err == nil && after.ExternalID != before.ExternalID {
-				err = notHeld(tx.Q, after.workspace, after.ExternalID, after.ID)
-			}
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-		}
-		event.Changes = append(event.Changes, noted...)
-		changed = changed || len(noted) > 0
-		answer := api.Created{ID: in.ID}
-		if !change.isEmpty() {
-			held, requested, err := s.requestIdentity(tx, by, after, change, nil)
-			if err != nil {
-				return answer, audit.Event{}, err
-			}
-			answer.ApprovalID, answer.PendingChange = held.shownID, held.wire()
-			if !changed && len(requested) > 0 {
-				event.Description = "Asked to change " + after.Type + " " + after.Label
-			}
-			event.Changes = append(event.Changes, requested...)
-			changed = changed || len(requested) > 0
-		}
-		if in.Tags != nil {
-			known, err := knownTags(tx, after.WorkspaceID, in.Tags)
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-			gone, added, err := replaceTags(tx, known, after, in.Tags, held)
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-			event.Changes.AddItems("tags", gone, added)
-			retagged := len(gone)+len(added) > 0
-			if retagged && after.same(before) {
-				err = touch(tx, after.ID)
-			}
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-			changed = changed || retagged
-		}
-		if !changed {
-			return answer, audit.None("nothing changed"), nil
-		}
-		return answer, event, nil
+		done, err := w.update(before, after, in.Status, in.Tags)
+		return api.Created{ID: in.ID, ApprovalID: done.held.shownID, PendingChange: done.held.wire()}, err
 	})
 	return updated, externalIDTaken(err)
 }
