@@ -172,14 +172,9 @@ func (s *Service) addParts(q db.Q, workspaceID string, workspace int64, page []*
 	if !numbers {
 		return nil
 	}
-	sql := db.NewStatement(`SELECT ` + methodColumns + `, entry_id FROM receiving_method WHERE entry_id IN (`)
-	for i := range exportPage + 1 { // always the same number, so that there is one statement to prepare
-		if i > 0 {
-			sql.Add(`, `)
-		}
-		sql.Add(``, stored(ids[min(i, len(ids)-1)]))
-	}
-	sql.Add(`) ORDER BY entry_id, id`)
+	sql := db.NewStatement(``)
+	sql.AddList(`SELECT `+methodColumns+`, entry_id FROM receiving_method WHERE entry_id IN (`, storedAll(ids))
+	sql.Add(` ORDER BY entry_id, id`)
 	methods := map[string][]storedMethod{}
 	err = q.EachOf(sql, func(r db.Rows) error {
 		id := db.UnpackID("entry", r, 9)

@@ -152,12 +152,9 @@ func checkLeftOut(tx *db.Tx, a approval.Approval, pending int64) (left int64, er
 		return 0, nil
 	}
 	numbers := slices.Compact(slices.Sorted(slices.Values(a.LeaveOut)))
-	args, found := make([]any, len(numbers)), map[int64]bool{}
-	for i, n := range numbers {
-		args[i] = n
-	}
+	found := map[int64]bool{}
 	list := db.NewStatement(`SELECT line FROM directory_import_line WHERE import_id = `, a.SubjectID)
-	list.AddList(` AND state = 'pending' AND line IN (`, args)
+	list.AddList(` AND state = 'pending' AND line IN (`, db.Args(numbers))
 	err = tx.EachOf(list, func(r db.Rows) error {
 		left++
 		found[r.Int(0)] = true

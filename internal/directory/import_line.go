@@ -172,11 +172,7 @@ func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c metho
 		sql := db.NewStatement(`UPDATE directory_import_line SET shared_account = TRUE WHERE import_id = `, j.row.id)
 		sql.Add(` AND entry_id = `, other)
 		sql.Add(` AND state = 'pending' AND shared_account = FALSE AND subject_id IN (SELECT id FROM receiving_method WHERE entry_id = `, stored(other))
-		keys := make([]any, len(lookups))
-		for i, key := range lookups {
-			keys[i] = key
-		}
-		sql.AddList(` AND account_key IN (`, keys)
+		sql.AddList(` AND account_key IN (`, db.Args(lookups))
 		sql.Add(`)`)
 		err = tx.ExecOf(sql)
 	}

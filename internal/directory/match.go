@@ -17,10 +17,6 @@ type matches struct {
 	mine map[string]bool     // for match=id: whether an entry is of this workspace; unknown ones are absent
 }
 
-// lookupsAtOnce is how many values one statement looks up. It is always the same number, so that there is one statement to prepare. It is
-// enough for a whole transaction, so that one query suffices.
-const lookupsAtOnce = importBatch
-
 // look finds the entries that rows match.
 func (a *applier) look(rows []*entryfile.Row) error {
 	a.matches = matches{ids: map[string][]string{}, mine: map[string]bool{}}
@@ -34,7 +30,7 @@ func (a *applier) look(rows []*entryfile.Row) error {
 			keys = append(keys, a.keysOf(row.Fields, row.Methods)...)
 		}
 	}
-	for some := range slices.Chunk(keys, lookupsAtOnce) {
+	for some := range slices.Chunk(keys, idsAtOnce) { // one statement for a whole transaction
 		err := a.tx.EachOf(a.lookup(some), func(r db.Rows) error {
 			id := db.UnpackID("entry", r, 0)
 			if a.match == matchID {
@@ -53,27 +49,18 @@ func (a *applier) look(rows []*entryfile.Row) error {
 
 // lookup returns the statement that looks up values.
 func (a *applier) lookup(some []any) *db.Statement {
-	var sql *db.Statement
+	sql := db.NewStatement(``)
 	switch a.match {
 	case matchID:
-		sql = db.NewStatement(`SELECT id, workspace_number FROM directory_entry WHERE id IN (`)
+		sql.AddList(`SELECT id, workspace_number FROM directory_entry WHERE id IN (`, some)
 	case matchAccount:
-		sql = db.NewStatement(`SELECT m.entry_id, m.account_key FROM receiving_method m WHERE m.account_key IN (`)
-	default:
-		column := map[string]string{matchEmail: "email_key", matchPhone: "phone_key"}[a.match]
-		sql = db.NewStatement(`SELECT id, `+column+` FROM directory_entry WHERE workspace_number = `, a.workspace)
-		sql.Add(` AND deleted_at IS NULL AND ` + column + ` IN (`)
-	}
-	for i := range lookupsAtOnce {
-		if i > 0 {
-			sql.Add(`, `)
-		}
-		sql.Add(``, some[min(i, len(some)-1)])
-	}
-	sql.Add(`)`)
-	if a.match == matchAccount {
+		sql.AddList(`SELECT m.entry_id, m.account_key FROM receiving_method m WHERE m.account_key IN (`, some)
 		// A retired or rejected method identifies no entry. With a join, the planners would start with all entries of the workspace.
 		sql.Add(` AND m.status IN ('pending', 'active') AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
+	default:
+		column := map[string]string{matchEmail: "email_key", matchPhone: "phone_key"}[a.match]
+		sql.Add(`SELECT id, `+column+` FROM directory_entry WHERE workspace_number = `, a.workspace)
+		sql.AddList(` AND deleted_at IS NULL AND `+column+` IN (`, some)
 	}
 	return sql
 }

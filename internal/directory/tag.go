@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -331,30 +330,20 @@ func tagNames(q db.Q, entryID string) ([]string, error) {
 		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(entryID))
 }
 
-// placesStep rounds the number of parameters up, so that lists of similar length share
-// one prepared statement.
-const placesStep = 25
-
 // tagNamesOf returns the tags of several entries, each in the order of tagNames.
 func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]string, error) {
-	var args []any
-	var places strings.Builder
-	for i := range (len(entryIDs) + placesStep - 1) / placesStep * placesStep {
-		if i > 0 {
-			places.WriteByte(',')
-		}
-		args = append(args, stored(entryIDs[min(i, len(entryIDs)-1)]))
-		fmt.Fprintf(&places, "$%d", len(args))
-	}
+	sql := db.NewStatement(``)
+	sql.AddList(`SELECT x.entry_id, t.name, t.workspace_id FROM directory_entry_tag x CROSS JOIN directory_tag t
+		WHERE t.id = x.tag_id AND x.entry_id IN (`, storedAll(entryIDs))
+	sql.Add(` AND x.live = TRUE ORDER BY x.entry_id, t.name_key`)
 	names := map[string][]string{}
 	// If the query had the workspace, the planners would start with all its tags and all entries that have them.
-	err := q.Each(func(r db.Rows) error {
+	err := q.EachOf(sql, func(r db.Rows) error {
 		if r.Text(2) == workspaceID {
 			id := db.UnpackID("entry", r, 0)
 			names[id] = append(names[id], r.Text(1))
 		}
 		return nil
-	}, `SELECT x.entry_id, t.name, t.workspace_id FROM directory_entry_tag x CROSS JOIN directory_tag t
-		WHERE t.id = x.tag_id AND x.entry_id IN (`+places.String()+`) AND x.live = TRUE ORDER BY x.entry_id, t.name_key`, args...)
+	})
 	return names, err
 }
