@@ -16,38 +16,40 @@ import (
 	"bursar/internal/web"
 )
 
-// What matches a row with an existing entry.
-const (
-	matchID       = "id"
-	matchExternal = "external_id"
-	matchEmail    = "email"
-	matchPhone    = "phone"
-	matchAccount  = "account"
-)
+// Rules say for whom rows are applied to a workspace, and how.
+type Rules struct {
+	WorkspaceID string
+	Workspace   int64      // its number
+	Held        access.Set // the permissions of the caller
+	Match       string     // what matches a row with an existing entry: see entryfile.Matches
+	OnMatch     string     // what is done with a row that matches one: see entryfile.OnMatches
+	OnDuplicate string     // what is done with new entries that may be duplicates
+	DryRun      bool
+	// JobID is the id of the import or the bulk that the rows are of. What needs a second person becomes a line of its approval.
+	JobID string
+}
 
-// What is done with a row that matches an existing entry.
-const (
-	onMatchUpdate = "update"
-	onMatchSkip   = "skip"
-	onMatchRefuse = "refuse"
-)
+// RowApplier applies rows in one transaction.
+type RowApplier interface {
+	// Begin is called once, with all rows. It may change their order.
+	Begin(rows []*entryfile.Row) error
+	// Apply applies a row. A fault is why that is not possible; nothing was changed in that case.
+	Apply(row *entryfile.Row) (Result, error)
+}
 
-// The results of a row.
-const (
-	rowCreated   = "created"
-	rowUpdated   = "updated"
-	rowUnchanged = "unchanged"
-	rowRefused   = "refused"
-)
+// Result is the result of a row, or of a rehearsal of it.
+type Result struct {
+	Action     string // see entryfile.Created
+	ID         string
+	Changes    []string // made by an update, for people
+	Duplicates []api.Duplicate
+	Undo       string // the line of the bulk that undoes it
+	ApprovalID string // of the approval that a part of the row waits for
+}
 
-// applier applies many rows in one transaction: lines of a file, or items of a batch.
-type applier struct {
+// Applier creates and updates entries: by lines of a file, or items of a batch.
+type Applier struct {
 	*editor
-	match   string
-	onMatch string
-	dry     bool
-	bulk    *bulkOptions // for a bulk: its rows contain only ids
-	job     bool         // changes that need a second person become lines of the approval of an import or a bulk
 
 	accounts *vault.Finder // for match=account, and for jobs
 
@@ -60,23 +62,25 @@ type applier struct {
 // errNewKey means that the workspace has a new data key, which the search did not include.
 var errNewKey = errors.New("the workspace has another data key since a moment ago")
 
-// applyMany runs fn with an applier in a transaction. It retries the transaction if another one has just used or held an external id, or
+// Apply runs fn with an applier in a transaction. It retries the transaction if another one has just used or held an external id, or
 // created a data key.
-func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *applier) (T, error)) (T, error) {
+func Apply[T any](ctx context.Context, s *Service, by db.Caller, rules Rules, fn func(tx *db.Tx, a *Applier) (T, error)) (T, error) {
 	for again := 0; ; again++ {
-		if a.match == matchAccount || a.job {
+		var accounts *vault.Finder
+		if rules.Match == entryfile.MatchAccount || rules.JobID != "" {
 			var err error
-			if a.accounts, err = a.service.vault.Finder(ctx, a.workspace); err != nil {
+			if accounts, err = s.vault.Finder(ctx, rules.Workspace); err != nil {
 				return *new(T), err
 			}
 		}
-		out, err := edit(ctx, by, *a.editor, func(w *editor) (T, error) {
-			many := a
-			many.editor = w
-			out, err := fn(&many)
-			if err == nil && a.accounts != nil {
+		out, err := edit(ctx, s, by, rules, func(w *editor) (T, error) {
+			if rules.JobID != "" {
+				w.service = s.forJob(rules.JobID, accounts)
+			}
+			out, err := fn(w.tx, &Applier{editor: w, accounts: accounts})
+			if err == nil && accounts != nil {
 				var current bool
-				if current, err = a.accounts.Current(w.tx.Q); err == nil && !current {
+				if current, err = accounts.Current(w.tx.Q); err == nil && !current {
 					err = errNewKey
 				}
 			}
@@ -89,13 +93,10 @@ func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *a
 	}
 }
 
-// begin locks the tags of rows, and looks up their external ids and their entries, all at once. A lookup for each row would cost a round
+// Begin locks the tags of rows, and looks up their external ids and their entries, all at once. A lookup for each row would cost a round
 // trip.
-func (a *applier) begin(rows []*entryfile.Row) (err error) {
-	if a.bulk != nil {
-		return a.beginBulk(rows)
-	}
-	if err := oneAtATime(a.tx, a.workspace, a.onDuplicate); err != nil {
+func (a *Applier) Begin(rows []*entryfile.Row) (err error) {
+	if err := oneAtATime(a.tx, a.Workspace, a.OnDuplicate); err != nil {
 		return err
 	}
 	a.wrong = map[*entryfile.Row]error{}
@@ -111,58 +112,46 @@ func (a *applier) begin(rows []*entryfile.Row) (err error) {
 		}
 	}
 	slices.Sort(tags)
-	if a.tags, err = knownTags(a.tx, a.workspaceID, slices.Compact(tags)); err != nil {
+	if a.tags, err = knownTags(a.tx, a.WorkspaceID, slices.Compact(tags)); err != nil {
 		return err
 	}
-	if a.external, err = withExternalIDs(a.tx.Q, a.workspace, external); err != nil {
+	if a.external, err = withExternalIDs(a.tx.Q, a.Workspace, external); err != nil {
 		return err
 	}
-	if a.waiting, err = heldExternalIDs(a.tx.Q, a.workspace, external); err != nil {
+	if a.waiting, err = heldExternalIDs(a.tx.Q, a.Workspace, external); err != nil {
 		return err
 	}
 	return a.look(rows)
 }
 
-// result is the result of a row, or of a rehearsal of it.
-type result struct {
-	action     string
-	id         string
-	changes    []string // made by an update, for people
-	doubles    []api.Duplicate
-	undo       string // the line of the bulk that undoes it
-	approvalID string // of the approval that a part of the row waits for
-}
-
-// apply creates or updates the entry of a row. A fault is why the row cannot be applied. Nothing was changed in that case: everything is
+// Apply creates or updates the entry of a row. A fault is why the row cannot be applied. Nothing was changed in that case: everything is
 // checked before the first change.
-func (a *applier) apply(row *entryfile.Row) (result, error) {
-	if a.bulk != nil {
-		return a.applyBulk(row)
-	}
+func (a *Applier) Apply(row *entryfile.Row) (Result, error) {
+	a.service.at(row)
 	if err := a.wrong[row]; err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	// Before any search: callers who may not write accounts must not learn which entries share one.
-	if len(row.Methods) > 0 && !a.held.Has(access.ReceivingWrite) {
-		return result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.workspaceID})
+	if len(row.Methods) > 0 && !a.Held.Has(access.ReceivingWrite) {
+		return Result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.WorkspaceID})
 	}
 	if len(row.Methods) > 0 {
-		if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, row.ID, true); err != nil {
-			return result{}, err
+		if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.WorkspaceID, row.ID, true); err != nil {
+			return Result{}, err
 		}
 	}
 	id, err := a.find(row)
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if id == "" {
 		return a.create(row)
 	}
-	switch a.onMatch {
-	case onMatchSkip:
-		return result{action: rowUnchanged, id: id}, nil
-	case onMatchRefuse:
-		return result{}, fault.Invalid(a.match, "is that of an entry that exists: "+id)
+	switch a.OnMatch {
+	case entryfile.OnMatchSkip:
+		return Result{Action: entryfile.Unchanged, ID: id}, nil
+	case entryfile.OnMatchRefuse:
+		return Result{}, fault.Invalid(a.Match, "is that of an entry that exists: "+id)
 	}
 	return a.update(row, id)
 }
@@ -184,7 +173,7 @@ func checkRow(row *entryfile.Row) error {
 	return v.Err()
 }
 
-func (a *applier) create(row *entryfile.Row) (result, error) {
+func (a *Applier) create(row *entryfile.Row) (Result, error) {
 	var v fault.Violations
 	if row.Type == "" {
 		v.Add("type", "is missing, and no default type is given")
@@ -196,35 +185,35 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 		v.Add("receiving_methods", fmt.Sprintf("must be at most %d", maxMethods))
 	}
 	if err := v.Err(); err != nil {
-		return result{}, err
+		return Result{}, err
 	}
-	e := newEntry(a.workspace, row.Create(a.workspaceID))
+	e := newEntry(a.Workspace, row.Create(a.WorkspaceID))
 	set(&e.Status, row.Status)
 	if err := a.free(e); err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if err := a.mayTag(e, row.Tags); err != nil {
-		return result{}, err
+		return Result{}, err
 	}
-	if a.dry {
-		found, err := doubles(a.tx, e, a.onDuplicate, a.held)
-		return result{action: rowCreated, doubles: found}, err
+	if a.DryRun {
+		found, err := doubles(a.tx, e, a.OnDuplicate, a.Held)
+		return Result{Action: entryfile.Created, Duplicates: found}, err
 	}
 	found, err := a.editor.create(&e, row.Tags)
 	if err == nil {
 		err = a.addMethods(e, nil, row.Methods)
 	}
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	a.name(e, "")
 	a.matched(e.ID, nil, e.Fields, row.Methods)
-	return result{action: rowCreated, id: e.ID, doubles: found}, nil
+	return Result{Action: entryfile.Created, ID: e.ID, Duplicates: found}, nil
 }
 
 // free refuses an external id that another entry has. The index would refuse it, too, but its error ends the transaction. If another
 // transaction uses the id a moment later, this one is retried.
-func (a *applier) free(e entry) error {
+func (a *Applier) free(e entry) error {
 	if a.external[e.ExternalID] != "" {
 		return errTaken
 	}
@@ -235,40 +224,40 @@ func (a *applier) free(e entry) error {
 }
 
 // name records that an entry has its external id in place of an earlier one.
-func (a *applier) name(e entry, before string) {
+func (a *Applier) name(e entry, before string) {
 	if delete(a.external, before); e.ExternalID != "" {
 		a.external[e.ExternalID] = e.ID
 	}
 }
 
 // mayTag refuses tags that the entry cannot have, before any of them is created.
-func (a *applier) mayTag(e entry, given []string) error {
+func (a *Applier) mayTag(e entry, given []string) error {
 	for _, text := range given {
-		if err := canTag(a.tags, e, text, a.held); err != nil {
+		if err := canTag(a.tags, e, text, a.Held); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *applier) update(row *entryfile.Row, id string) (result, error) {
-	before, err := a.read(entryRef{id: id, workspaceID: a.workspaceID})
+func (a *Applier) update(row *entryfile.Row, id string) (Result, error) {
+	before, err := a.read(entryRef{id: id, workspaceID: a.WorkspaceID})
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if row.Type != "" && row.Type != before.Type {
-		return result{}, fault.Invalid("type", "cannot change: the entry is a "+before.Type)
+		return Result{}, fault.Invalid("type", "cannot change: the entry is a "+before.Type)
 	}
 	have := before.Entry
 	if row.Tags != nil {
 		if have.Tags, err = tagNames(a.tx.Q, id); err != nil {
-			return result{}, err
+			return Result{}, err
 		}
 	}
 	change, changes := row.Difference(&have)
 	methods, added, err := a.newMethods(before, row.Methods)
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if len(added) > 0 {
 		changes = append(changes, "receiving_methods")
@@ -276,14 +265,14 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if len(changes) == 0 && row.Status != nil && *row.Status == api.StatusInactive {
 		waiting, err := pendingIdentity(a.tx.Q, id)
 		if err != nil {
-			return result{}, err
+			return Result{}, err
 		}
 		if waiting.change.activates() {
 			changes = append(changes, "status")
 		}
 	}
 	if len(changes) == 0 {
-		return result{action: rowUnchanged, id: id}, nil
+		return Result{Action: entryfile.Unchanged, ID: id}, nil
 	}
 	after, err := before.with(change)
 	if err == nil && after.ExternalID != before.ExternalID {
@@ -292,30 +281,30 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if err == nil {
 		err = a.mayTag(after, change.Tags)
 	}
-	done := result{action: rowUpdated, id: id, changes: changes}
-	if err != nil || a.dry {
+	done := Result{Action: entryfile.Updated, ID: id, Changes: changes}
+	if err != nil || a.DryRun {
 		return done, err
 	}
-	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, id, false); err != nil {
-		return result{}, err
+	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.WorkspaceID, id, false); err != nil {
+		return Result{}, err
 	}
 	updated, err := a.editor.update(before, after, row.Status, change.Tags)
 	if err == nil {
 		err = a.addMethods(updated.entry, methods, added)
 	}
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	a.updated(before, updated, added)
 	if !updated.changed && len(added) == 0 {
-		return result{action: rowUnchanged, id: id}, nil // the same tag was given by its id
+		return Result{Action: entryfile.Unchanged, ID: id}, nil // the same tag was given by its id
 	}
-	done.approvalID = updated.held.shownID
+	done.ApprovalID = updated.held.shownID
 	return done, nil
 }
 
 // updated records what later rows find after an update of an entry.
-func (a *applier) updated(before entry, done edited, added []api.ReceivingMethodCreate) {
+func (a *Applier) updated(before entry, done edited, added []api.ReceivingMethodCreate) {
 	if done.stored {
 		a.name(done.entry, before.ExternalID)
 	}
@@ -328,8 +317,8 @@ func (a *applier) updated(before entry, done edited, added []api.ReceivingMethod
 	}
 }
 
-func (a *applier) read(at entryRef) (entry, error) {
-	if !a.dry {
+func (a *Applier) read(at entryRef) (entry, error) {
+	if !a.DryRun {
 		return lock(a.tx, at)
 	}
 	e, err := find(a.tx.Q, at)
@@ -342,11 +331,11 @@ func (a *applier) read(at entryRef) (entry, error) {
 // newMethods returns the receiving methods of an entry that have not ended, and those of a row that it lacks. A method that waits for a
 // second person is not requested again. A row never changes an existing method: an account under another name, or at another institution,
 // is refused.
-func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have []api.ReceivingMethod, added []api.ReceivingMethodCreate, err error) {
+func (a *Applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have []api.ReceivingMethod, added []api.ReceivingMethodCreate, err error) {
 	if len(given) == 0 {
 		return nil, nil, nil
 	}
-	if a.dry {
+	if a.DryRun {
 		have, err = a.service.allMethods(a.tx.Q, e)
 	} else {
 		have, err = a.service.lockedMethods(a.tx, e)

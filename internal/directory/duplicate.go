@@ -216,8 +216,8 @@ func (s *Service) lookups(ctx context.Context, e entry, sealed []storedMethod) (
 	return all, nil
 }
 
-// onDuplicate returns what is done with duplicates: the request decides, otherwise the workspace.
-func (s *Service) onDuplicate(ctx context.Context, by db.Caller, workspaceID string, asked *string) (string, error) {
+// OnDuplicate returns what is done with duplicates: the request decides, otherwise the workspace.
+func (s *Service) OnDuplicate(ctx context.Context, by db.Caller, workspaceID string, asked *string) (string, error) {
 	if asked != nil {
 		return *asked, nil
 	}

@@ -7,33 +7,28 @@ import (
 	"strings"
 
 	"bursar/api"
-	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 )
 
 // editor creates and updates entries in one transaction: that of a request, and those of the rows of a batch, a file or a bulk.
 type editor struct {
-	service     *Service
-	tx          *db.Tx
-	by          db.Caller
-	workspaceID string
-	workspace   int64 // its number
-	held        access.Set
-	onDuplicate string             // what is done with new entries that may be duplicates
-	tags        map[string]api.Tag // the existing ones among those that are given, by nameKey
+	Rules
+	service *Service
+	tx      *db.Tx
+	by      db.Caller
+	tags    map[string]api.Tag // the existing ones among those that are given, by nameKey
 
 	given  map[string]string // the entries that got external ids in this transaction
 	common []string          // words that have become common
 	events []audit.Event
 }
 
-// edit runs fn with a copy of an editor in a transaction, which the audit log gets the events of.
-func edit[T any](ctx context.Context, by db.Caller, begin editor, fn func(w *editor) (T, error)) (T, error) {
+// edit runs fn with an editor in a transaction. The audit log gets the editor's events.
+func edit[T any](ctx context.Context, s *Service, by db.Caller, rules Rules, fn func(w *editor) (T, error)) (T, error) {
 	var w editor
-	out, err := db.Write(ctx, begin.service.db, by, func(tx *db.Tx) (T, audit.Event, error) {
-		w = begin
-		w.tx, w.by, w.given = tx, by, map[string]string{}
+	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (T, audit.Event, error) {
+		w = editor{Rules: rules, service: s, tx: tx, by: by, given: map[string]string{}}
 		out, err := fn(&w)
 		if err == nil {
 			err = w.noneHeld()
@@ -44,14 +39,14 @@ func edit[T any](ctx context.Context, by db.Caller, begin editor, fn func(w *edi
 		return out, audit.All(w.events...), err
 	})
 	if err == nil {
-		begin.service.common.Learn(begin.workspaceID, w.common)
+		s.common.Learn(rules.WorkspaceID, w.common)
 	}
 	return out, err
 }
 
 // noneHeld returns errWaiting if another entry waits for approval to have an external id that was given in this transaction.
 func (w *editor) noneHeld() error {
-	held, err := heldExternalIDs(w.tx.Q, w.workspace, slices.Sorted(maps.Keys(w.given)))
+	held, err := heldExternalIDs(w.tx.Q, w.Workspace, slices.Sorted(maps.Keys(w.given)))
 	for external, id := range held {
 		if err == nil && id != w.given[external] {
 			err = errWaiting
@@ -72,12 +67,12 @@ func (w *editor) give(e entry, before string) {
 
 // create stores a new entry with its tags, gives it an id, and returns its possible duplicates.
 func (w *editor) create(e *entry, given []string) ([]api.Duplicate, error) {
-	found, err := doubles(w.tx, *e, w.onDuplicate, w.held)
+	found, err := doubles(w.tx, *e, w.OnDuplicate, w.Held)
 	if err != nil {
 		return nil, err
 	}
 	e.ID = w.tx.NewID("entry")
-	tags, err := resolveTags(w.tx, w.tags, *e, given, w.held)
+	tags, err := resolveTags(w.tx, w.tags, *e, given, w.Held)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +130,7 @@ func (w *editor) update(before, after entry, status *string, tags []string) (don
 		done.changed = done.changed || len(requested) > 0
 	}
 	if tags != nil {
-		gone, added, err := replaceTags(w.tx, w.tags, done.entry, tags, w.held)
+		gone, added, err := replaceTags(w.tx, w.tags, done.entry, tags, w.Held)
 		event.Changes.AddItems("tags", gone, added)
 		retagged := len(gone)+len(added) > 0
 		if err == nil && retagged && !done.stored {

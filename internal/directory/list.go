@@ -15,7 +15,7 @@ type filter struct {
 	status    *string
 	tagID     string
 	external  *string
-	ids       []string // only these, maxIDs at most
+	ids       []string // only these, MaxIDs at most
 	words     []string
 	tails     [][]byte // finds the accounts that end with the only word: see lastDigits
 	order     order

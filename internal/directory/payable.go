@@ -69,7 +69,7 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		return m, nil, err
 	}
 	takes = append(takes, sameBefore(methods, m)...)
-	if s.job != nil && len(takes) == 0 {
+	if s.lines != nil && len(takes) == 0 {
 		noted.Add("approval", nil, api.ApprovalPending)
 		return m, noted, s.addMethodLine(tx, e, methods, c, version)
 	}

@@ -32,19 +32,14 @@ type Service struct {
 	cursors   *web.Cursors
 	approvals *approval.Service
 	common    *entryword.Common
-	imports   *imports
-	job       *job // the job that this copy of the service works for; nil for none
+	lines     *lineWriter // of the job that this copy of the service works for; nil for none
 }
 
 // New returns the service.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service) *Service {
-	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon(), imports: newImports()}
+	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon()}
 	approvals.Register(s.methodApprovals())
 	approvals.Register(s.identityApprovals())
-	approvals.Register(s.jobApprovals(ImportKind, approval.Actions(audit.ImportApproved, audit.ImportRejected,
-		audit.ImportWithdrawn, audit.ImportExpired)))
-	approvals.Register(s.jobApprovals(BulkKind, approval.Actions(audit.BulkApproved, audit.BulkRejected,
-		audit.BulkWithdrawn, audit.BulkExpired)))
 	return s
 }
 
@@ -230,7 +225,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err != nil {
 		return api.Created{}, err
 	}
-	on, err := s.onDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
+	on, err := s.OnDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
 	if err != nil {
 		return api.Created{}, err
 	}
@@ -242,8 +237,8 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 			return api.Created{}, err
 		}
 	}
-	one := editor{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, onDuplicate: on}
-	created, err := edit(ctx, by, one, func(w *editor) (api.Created, error) {
+	rules := Rules{WorkspaceID: in.WorkspaceID, Workspace: workspace, Held: held, OnDuplicate: on}
+	created, err := edit(ctx, s, by, rules, func(w *editor) (api.Created, error) {
 		e := newEntry(workspace, in.EntryCreate)
 		err := oneAtATime(w.tx, workspace, on)
 		if err == nil {
@@ -271,8 +266,8 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	if err := s.vault.Ready(ctx, at.workspace); err != nil {
 		return api.Created{}, err
 	}
-	one := editor{service: s, workspaceID: at.workspaceID, workspace: at.workspace, held: held}
-	updated, err := edit(ctx, by, one, func(w *editor) (api.Created, error) {
+	rules := Rules{WorkspaceID: at.workspaceID, Workspace: at.workspace, Held: held}
+	updated, err := edit(ctx, s, by, rules, func(w *editor) (api.Created, error) {
 		before, err := lock(w.tx, at)
 		if err == nil {
 			err = access.RequireModeOfPayee(w.tx.Q, by.Actor, at.workspaceID, in.ID, false)

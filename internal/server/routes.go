@@ -2,7 +2,7 @@ package server
 
 import (
 	"bursar/internal/audit"
-	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/web"
 )
 
@@ -20,6 +20,7 @@ func (s *Server) routes() []route {
 		api   = s.endpoints()
 		id    = s.identity
 		dir   = s.directory
+		moves = s.transfer
 		work  = s.workspaces
 		orgs  = s.organizations
 		trail = s.audit
@@ -49,22 +50,22 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/directory/tags", web.Change(api, audit.TagCreated, dir.CreateTag)},
 		{"PATCH", "/v1/directory/tags/{id}", web.Change(api, audit.TagUpdated, dir.UpdateTag)},
 		{"DELETE", "/v1/directory/tags/{id}", web.Change(api, audit.TagDeleted, dir.DeleteTag)},
-		{"GET", "/v1/directory/imports", web.Read(api, dir.Imports)},
-		{"POST", "/v1/directory/imports", web.Receive(api, audit.ImportStarted, directory.MaxImport, dir.Import)},
-		{"GET", "/v1/directory/imports/{id}", web.Read(api, dir.GetImport)},
-		{"GET", "/v1/directory/imports/{id}/refused", web.Download(api, audit.ImportDownloaded, dir.RefusedLines)},
-		{"GET", "/v1/directory/imports/{id}/plan", web.Download(api, audit.ImportDownloaded, dir.Plan)},
-		{"POST", "/v1/directory/imports/{id}/start", web.Change(api, audit.ImportStarted, dir.StartImport)},
-		{"POST", "/v1/directory/imports/{id}/cancel", web.Change(api, audit.ImportCancelled, dir.CancelImport)},
-		{"GET", "/v1/directory/export", web.Download(api, audit.DirectoryExported, dir.Export)},
-		{"POST", "/v1/directory/batch", web.Change(api, audit.EntryCreated, dir.Batch)},
+		{"GET", "/v1/directory/imports", web.Read(api, moves.Imports)},
+		{"POST", "/v1/directory/imports", web.Receive(api, audit.ImportStarted, transfer.MaxImport, moves.Import)},
+		{"GET", "/v1/directory/imports/{id}", web.Read(api, moves.GetImport)},
+		{"GET", "/v1/directory/imports/{id}/refused", web.Download(api, audit.ImportDownloaded, moves.RefusedLines)},
+		{"GET", "/v1/directory/imports/{id}/plan", web.Download(api, audit.ImportDownloaded, moves.Plan)},
+		{"POST", "/v1/directory/imports/{id}/start", web.Change(api, audit.ImportStarted, moves.StartImport)},
+		{"POST", "/v1/directory/imports/{id}/cancel", web.Change(api, audit.ImportCancelled, moves.CancelImport)},
+		{"GET", "/v1/directory/export", web.Download(api, audit.DirectoryExported, moves.Export)},
+		{"POST", "/v1/directory/batch", web.Change(api, audit.EntryCreated, moves.Batch)},
 		{"GET", "/v1/directory/merges", web.Read(api, dir.Merges)},
 		{"GET", "/v1/directory/merges/{id}", web.Read(api, dir.GetMerge)},
 		{"POST", "/v1/directory/merges/{id}/undo", web.Change(api, audit.EntryUnmerged, dir.UndoMerge)},
-		{"POST", "/v1/directory/bulk", web.Change(api, audit.EntryUpdated, dir.Bulk)},
-		{"GET", "/v1/directory/bulk/{id}", web.Read(api, dir.GetBulk)},
-		{"POST", "/v1/directory/bulk/{id}/cancel", web.Change(api, audit.BulkCancelled, dir.CancelBulk)},
-		{"POST", "/v1/directory/bulk/{id}/undo", web.Change(api, audit.EntryUpdated, dir.UndoBulk)},
+		{"POST", "/v1/directory/bulk", web.Change(api, audit.EntryUpdated, moves.Bulk)},
+		{"GET", "/v1/directory/bulk/{id}", web.Read(api, moves.GetBulk)},
+		{"POST", "/v1/directory/bulk/{id}/cancel", web.Change(api, audit.BulkCancelled, moves.CancelBulk)},
+		{"POST", "/v1/directory/bulk/{id}/undo", web.Change(api, audit.EntryUpdated, moves.UndoBulk)},
 		{"GET", "/v1/directory/{id}", web.Read(api, dir.Get)},
 		{"PATCH", "/v1/directory/{id}", web.Change(api, audit.EntryUpdated, dir.Update)},
 		{"DELETE", "/v1/directory/{id}", web.Change(api, audit.EntryDeleted, dir.Delete)},

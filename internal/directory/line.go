@@ -9,24 +9,32 @@ import (
 
 	"bursar/api"
 	"bursar/internal/approval"
+	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/vault"
 )
 
-// job is an import or a bulk that a copy of the service works for. A change that needs a second person becomes a line of its approval. The
-// approval is requested when the job ends: see endJob. Until then no line of it can be approved.
-type job struct {
-	row    importRow
+// lineWriter is set in a copy of the service that applies the rows of an import or a bulk. A change that needs a second person becomes a line
+// of the job's approval, which is requested when the job ends. Until then no line of it can be approved.
+type lineWriter struct {
+	jobID  string
 	finder *vault.Finder // finds the account numbers of the workspace
 	line   int64         // the line of the file that is being applied
 }
 
 // forJob returns a copy of the service that works for an import or a bulk.
-func (s *Service) forJob(i importRow, finder *vault.Finder) *Service {
+func (s *Service) forJob(jobID string, finder *vault.Finder) *Service {
 	mine := *s
-	mine.job = &job{row: i, finder: finder}
+	mine.lines = &lineWriter{jobID: jobID, finder: finder}
 	return &mine
+}
+
+// at records which row is being applied.
+func (s *Service) at(row *entryfile.Row) {
+	if s.lines != nil {
+		s.lines.line = int64(row.Line)
+	}
 }
 
 // lineFlags are reasons why an approver should look at a line.
@@ -115,7 +123,7 @@ func (s *Service) openLine(workspace int64, l importLine) (c lineChange, err err
 
 // addMethodLine makes a change of a receiving method a line of the job's approval.
 func (s *Service) addMethodLine(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange, version int64) error {
-	flags, err := s.job.flagsOf(tx, e, methods, c)
+	flags, err := s.lines.flagsOf(tx, e, methods, c)
 	if err == nil {
 		_, err = s.addLine(tx, e, importLine{kind: methodKind, subject: c.Method.ID, version: version, flags: flags}, lineChange{Method: &c})
 	}
@@ -144,16 +152,16 @@ func (s *Service) addLine(tx *db.Tx, e entry, l importLine, c lineChange) (id st
 	return id, tx.Exec(`INSERT INTO directory_import_line (id, import_id, line, kind, subject_id, subject_version, entry_id, state,
 			new_payee, shared_account, changed, name_differs, payload_sealed, sealed_by)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13)`,
-		id, s.job.row.id, s.job.line, l.kind, l.subject, l.version, e.ID,
+		id, s.lines.jobID, s.lines.line, l.kind, l.subject, l.version, e.ID,
 		l.flags.newPayee, l.flags.shared, l.flags.changed, l.flags.nameDiffers, sealed, vault.KeyOf(sealed))
 }
 
 // flagsOf returns the flags of a line. Other lines of the job that have the same account for other payees get the flag, too.
-func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange) (lineFlags, error) {
+func (w *lineWriter) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange) (lineFlags, error) {
 	approved := slices.ContainsFunc(methods, func(m api.ReceivingMethod) bool { return m.ID != c.Method.ID && m.Status == api.MethodActive })
 	own := e.nameKey()
 	f := lineFlags{newPayee: !approved && c.Why == "added", changed: approved, nameDiffers: own != nil && own != db.NameKey(c.Method.AccountName, "", nil)}
-	lookups := j.finder.Lookups(vault.NormalNumber(c.Method.AccountID))
+	lookups := w.finder.Lookups(vault.NormalNumber(c.Method.AccountID))
 	if len(lookups) == 0 {
 		return f, nil
 	}
@@ -169,7 +177,7 @@ func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c metho
 		if err != nil {
 			break
 		}
-		sql := db.NewStatement(`UPDATE directory_import_line SET shared_account = TRUE WHERE import_id = `, j.row.id)
+		sql := db.NewStatement(`UPDATE directory_import_line SET shared_account = TRUE WHERE import_id = `, w.jobID)
 		sql.Add(` AND entry_id = `, other)
 		sql.Add(` AND state = 'pending' AND shared_account = FALSE AND subject_id IN (SELECT id FROM receiving_method WHERE entry_id = `, stored(other))
 		sql.AddList(` AND account_key IN (`, db.Args(lookups))
@@ -263,42 +271,28 @@ func involvedInLines(q db.Q, methodIDs []string) (accounts []string, err error) 
 // isLine reports whether an identity waits for a line of a job.
 func isLine(approvalID string) bool { return strings.HasPrefix(approvalID, "iml_") }
 
-// involvedInLine lists the accounts that have a part in the job of a line.
+// involvedInLine lists the accounts that have a part in the job of a line: in its approval or, while it has none, in the job itself.
 func involvedInLine(q db.Q, lineID string) ([]string, error) {
-	var job string
-	if _, err := q.Row(`SELECT import_id FROM directory_import_line WHERE id = $1`, lineID).Scan(&job); err != nil {
+	var job, actor, options string
+	_, err := q.Row(`SELECT l.import_id, COALESCE(i.actor, ''), COALESCE(i.options, '')
+		FROM directory_import_line l LEFT JOIN directory_import i ON i.id = l.import_id WHERE l.id = $1`, lineID).Scan(&job, &actor, &options)
+	if err != nil {
 		return nil, err
 	}
 	involved, err := approval.InvolvedAbout(q, job)
-	if err == nil && len(involved) == 0 {
-		involved, err = involvedInJob(q, job)
+	if err != nil || len(involved) > 0 || actor == "" {
+		return involved, err
 	}
-	return involved, err
-}
-
-// involvedInJob lists the accounts that have a part in a job without an approval.
-func involvedInJob(q db.Q, id string) ([]string, error) {
-	i, err := findImport(q, id)
-	if err != nil || i.id == "" {
-		return nil, err
+	var by audit.Actor
+	var with struct{ Behind []string }
+	if err := errors.Join(json.Unmarshal([]byte(actor), &by), json.Unmarshal([]byte(options), &with)); err != nil {
+		return nil, fmt.Errorf("read who asked for %s: %w", job, err)
 	}
-	involved, err := approval.Involved(q, i.actor)
-	return append(involved, i.options.Behind...), err
+	involved, err = approval.Involved(q, by)
+	return append(involved, with.Behind...), err
 }
 
 // forgetLines deletes the lines about an entry that was permanently removed.
 func forgetLines(tx *db.Tx, entryID string) error {
 	return tx.Exec(`DELETE FROM directory_import_line WHERE entry_id = $1`, entryID)
-}
-
-// lineAfter reads the position of a page of lines: the number of a line and its id.
-func lineAfter(position string) (line int64, id string, err error) {
-	if position == "" {
-		return -1, "", nil
-	}
-	number, id, _ := strings.Cut(position, "/")
-	if _, err := fmt.Sscan(number, &line); err != nil {
-		return 0, "", fault.Invalid("cursor", "is not one that a page has given")
-	}
-	return line, id, nil
 }

@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"context"
@@ -84,7 +84,7 @@ func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 			t.Errorf("the import was not taken over: %v", err)
 		}
 		work(t, n, 1)
-		if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 600 0 0 0" {
+		if got := servertest.Counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 600 0 0 0" {
 			t.Errorf("after %d lines on the first node, the import is %s", done, got)
 		}
 		exactly(t, n, names)
@@ -146,7 +146,7 @@ func TestSlotsOfANodeThatIsSlowerThanItsLeaseImportEachLineOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 300 0 0 0" {
+		if got := servertest.Counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 300 0 0 0" {
 			t.Errorf("the import is %s", got)
 		}
 		exactly(t, n, names)
@@ -163,7 +163,7 @@ func TestAnImportKnowsAccountsDuringAReseal(t *testing.T) {
 		for i := range 300 {
 			fmt.Fprintf(&file, "person,Person %d,bank,P,DE%02d 0000-%05d\n", i, i%97, i)
 		}
-		if got := counts(c.Import(file.String(), "match", "account")); got != "completed 300 0 0 0" {
+		if got := servertest.Counts(c.Import(file.String(), "match", "account")); got != "completed 300 0 0 0" {
 			t.Fatalf("the import is %s", got)
 		}
 		operator := store.Vault(store.Open(t)) // as bursar admin has it
@@ -180,7 +180,7 @@ func TestAnImportKnowsAccountsDuringAReseal(t *testing.T) {
 			if err := <-resealed; err != nil {
 				t.Fatal(err)
 			}
-			if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 0 0 300 0" {
+			if got := servertest.Counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 0 0 300 0" {
 				t.Errorf("during a reseal the import is %s", got)
 			}
 		}
