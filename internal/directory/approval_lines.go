@@ -49,7 +49,8 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 		if in.Flag != nil {
 			flagged = ` AND ` + flagColumns[*in.Flag] + ` = TRUE`
 		}
-		rows, err = db.Collect(q, readLine, `SELECT `+lineColumns+` WHERE import_id = $1`+flagged+` AND (line, id) > ($2, $3) ORDER BY line, id LIMIT $4`,
+		rows, err = db.Collect(q, lineColumns.Read, `SELECT `+lineColumns.Columns+` FROM directory_import_line
+			WHERE import_id = $1`+flagged+` AND (line, id) > ($2, $3) ORDER BY line, id LIMIT $4`,
 			a.SubjectID, line, id, window.Limit)
 		if err == nil {
 			untold, err = shows.Left(q, s.db.Now())
@@ -61,7 +62,7 @@ func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLi
 	for i, l := range rows {
 		if err == nil {
 			list[i], err = s.lineWire(a, l)
-			list[i].Contacts, list[i].ChangedFields = payees[l.entryID].contacts, payees[l.entryID].changed
+			list[i].Contacts, list[i].ChangedFields = payees[l.EntryID].contacts, payees[l.EntryID].changed
 		}
 	}
 	if err == nil && untold && len(rows) > 0 {
@@ -81,10 +82,10 @@ func (s *Service) payeesOf(ctx context.Context, lines []importLine, err error) (
 	}
 	return found, s.db.Read(ctx, func(q db.Q) error {
 		for _, l := range lines {
-			if _, known := found[l.entryID]; known {
+			if _, known := found[l.EntryID]; known {
 				continue
 			}
-			if found[l.entryID], err = viewPayee(q, l.entryID, s.db.Now()); err != nil {
+			if found[l.EntryID], err = viewPayee(q, l.EntryID, s.db.Now()); err != nil {
 				return err
 			}
 		}
@@ -94,7 +95,7 @@ func (s *Service) payeesOf(ctx context.Context, lines []importLine, err error) (
 
 func (s *Service) lineWire(a approval.Approval, l importLine) (api.ApprovalLine, error) {
 	c, err := s.openLine(a.Workspace(), l)
-	out := api.ApprovalLine{ID: l.id, Line: l.line, Kind: l.kind, SubjectID: l.subject, EntryID: l.entryID, EntryLabel: c.label(), State: l.state, Flags: l.flags.names(),
+	out := api.ApprovalLine{ID: l.ID, Line: l.Line, Kind: l.Kind, SubjectID: l.Subject, EntryID: l.EntryID, EntryLabel: c.label(), State: l.State, Flags: l.flags(),
 		Fields: c.show()}
 	return out, err
 }

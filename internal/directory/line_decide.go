@@ -27,7 +27,8 @@ type LineDecision struct {
 // DecideLines carries out a decision for the next lines, up to a number of them. It returns the events, and whether the lines were the last.
 func (s *Service) DecideLines(tx *db.Tx, d LineDecision, most int) (events []audit.Event, done bool, err error) {
 	// Receiving methods come first: they were shown with the previous identity of the payee.
-	lines, err := db.Collect(tx.Q, readLine, `SELECT `+lineColumns+` WHERE import_id = $1 AND state = 'pending' ORDER BY kind DESC, line, id LIMIT $2`, d.JobID, most)
+	lines, err := db.Collect(tx.Q, lineColumns.Read, `SELECT `+lineColumns.Columns+` FROM directory_import_line
+		WHERE import_id = $1 AND state = 'pending' ORDER BY kind DESC, line, id LIMIT $2`, d.JobID, most)
 	if err != nil {
 		return nil, false, err
 	}
@@ -49,13 +50,13 @@ func (s *Service) decideLine(tx *db.Tx, d LineDecision, l importLine) (event aud
 	if err != nil {
 		return event, err
 	}
-	e, err := lock(tx, entryRef{id: l.entryID, workspaceID: d.WorkspaceID, workspace: d.Workspace})
+	e, err := lock(tx, entryRef{id: l.EntryID, workspaceID: d.WorkspaceID, workspace: d.Workspace})
 	var gone *fault.Fault
 	if err != nil && !errors.As(err, &gone) {
 		return event, err
 	}
 	state := d.State
-	if state == api.ApprovalApproved && slices.Contains(d.LeftOut, l.line) {
+	if state == api.ApprovalApproved && slices.Contains(d.LeftOut, l.Line) {
 		state = api.LineLeftOut
 	}
 	if state == api.ApprovalApproved {
@@ -69,26 +70,26 @@ func (s *Service) decideLine(tx *db.Tx, d LineDecision, l importLine) (event aud
 			state = api.ApprovalVoid
 		}
 	}
-	mine, err := tx.Row(`UPDATE directory_import_line SET state = $2 WHERE id = $1 AND state = 'pending' RETURNING id`, l.id, state).Scan(new(string))
+	mine, err := tx.Row(`UPDATE directory_import_line SET state = $2 WHERE id = $1 AND state = 'pending' RETURNING id`, l.ID, state).Scan(new(string))
 	if err != nil || !mine {
 		return event, err
 	}
-	event = audit.Event{WorkspaceID: d.WorkspaceID, ResourceID: l.subject}
+	event = audit.Event{WorkspaceID: d.WorkspaceID, ResourceID: l.Subject}
 	switch {
-	case l.kind == identityKind:
+	case l.Kind == identityKind:
 		event.Changes, err = s.decideIdentity(tx, e, l, c, state)
 	default:
 		event.Changes, err = s.decideMethod(tx, d, e, l, c, state)
 	}
 	event.Changes.Add("approval", api.ApprovalPending, state)
 	event.Changes.Add("approval_id", nil, d.ApprovalID)
-	event.Changes.Add("line", nil, l.line)
+	event.Changes.Add("line", nil, l.Line)
 	event.Changes.Add("requested_by", nil, d.RequestedBy)
 	event.Changes.Add("verification", nil, d.Verification)
 	event.Changes.Add("reason", nil, d.Reason)
 	var verb string
-	event.Action, verb = lineAction(l.kind, state)
-	event.Description = verb + " " + map[string]string{identityKind: "a change of the identity of ", methodKind: "a receiving method of "}[l.kind] + c.label()
+	event.Action, verb = lineAction(l.Kind, state)
+	event.Description = verb + " " + map[string]string{identityKind: "a change of the identity of ", methodKind: "a receiving method of "}[l.Kind] + c.label()
 	return event, err
 }
 
@@ -97,12 +98,12 @@ func (s *Service) unchanged(tx *db.Tx, e entry, l importLine, c *lineChange) (bo
 	switch {
 	case c.Identity != nil:
 		with, err := db.Collect(tx.Q, func(r db.Rows) api.ReceivingMethod { return api.ReceivingMethod{ID: r.Text(0)} },
-			`SELECT subject_id FROM directory_import_line WHERE entry_id = $1 AND state = 'approved' AND import_id = $2`, l.entryID, l.importID)
+			`SELECT subject_id FROM directory_import_line WHERE entry_id = $1 AND state = 'approved' AND import_id = $2`, l.EntryID, l.JobID)
 		if err != nil {
 			return false, err
 		}
 		c.Identity.Change.Methods = append(c.Identity.Change.Methods, with...)
-		_, err = s.checkIdentity(tx, e, c.Identity.Change, l.id)
+		_, err = s.checkIdentity(tx, e, c.Identity.Change, l.ID)
 		var no *fault.Fault
 		if errors.As(err, &no) {
 			return false, nil
@@ -111,8 +112,8 @@ func (s *Service) unchanged(tx *db.Tx, e entry, l importLine, c *lineChange) (bo
 	case c.Method == nil:
 		return false, nil
 	}
-	same, err := tx.Row(`SELECT id FROM receiving_method WHERE id = $1 AND version = $2 AND status = 'pending'`, l.subject, l.version).Scan(new(string))
-	if err != nil || !same || c.Method.Method.ID != l.subject || !c.Method.isOf(e) {
+	same, err := tx.Row(`SELECT id FROM receiving_method WHERE id = $1 AND version = $2 AND status = 'pending'`, l.Subject, l.Version).Scan(new(string))
+	if err != nil || !same || c.Method.Method.ID != l.Subject || !c.Method.isOf(e) {
 		return false, err
 	}
 	if !c.Method.Default {
@@ -123,39 +124,30 @@ func (s *Service) unchanged(tx *db.Tx, e entry, l importLine, c *lineChange) (bo
 	if err != nil || chosen == c.Method.OldDefault.ID {
 		return err == nil, err
 	}
-	return tx.Row(`SELECT id FROM directory_import_line WHERE subject_id = $1 AND state = 'approved' AND import_id = $2`, chosen, l.importID).Scan(new(string))
+	return tx.Row(`SELECT id FROM directory_import_line WHERE subject_id = $1 AND state = 'approved' AND import_id = $2`, chosen, l.JobID).Scan(new(string))
 }
 
 // decideMethod makes the receiving method of a line payable, or ends it. It returns the changes for the audit log.
 func (s *Service) decideMethod(tx *db.Tx, d LineDecision, e entry, l importLine, c lineChange, state string) (changes audit.Changes, err error) {
-	changes.Add("entry_id", nil, l.entryID)
+	changes.Add("entry_id", nil, l.EntryID)
 	if state != api.ApprovalApproved {
-		ended, err := tx.Row(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE id = $1 AND status = 'pending' RETURNING id`, l.subject).Scan(new(string))
-		if ended {
-			changes.Add("status", api.MethodPending, api.MethodRejected)
-		}
+		err = reject(tx, l.Subject, &changes)
 		return changes, err
 	}
 	methods, err := s.lockedMethods(tx, e)
 	if err != nil {
 		return changes, err
 	}
-	m, err := s.activate(tx, e, methods, *c.Method, d.Hours)
-	changes.Add("status", c.Method.Method.Status, m.Status)
-	changes.AddMasked("account_id", c.Method.Old.AccountID, m.AccountID)
-	if c.Method.Default {
-		changes.Add("default_method", c.Method.OldDefault.ID, m.ID)
-	}
-	changes.Add("payable_at", nil, m.PayableAt)
+	err = s.approve(tx, e, *c.Method, methods, d.Hours, &changes)
 	return changes, err
 }
 
 // decideIdentity changes the identity of the payee of a line, or deletes the waiting change.
 func (s *Service) decideIdentity(tx *db.Tx, e entry, l importLine, c lineChange, state string) (audit.Changes, error) {
 	if state != api.ApprovalApproved {
-		return nil, dropIdentity(tx, l.entryID, l.id)
+		return nil, dropIdentity(tx, l.EntryID, l.ID)
 	}
-	return s.applyIdentity(tx, e, c.Identity.Change, l.id)
+	return s.applyIdentity(tx, e, c.Identity.Change, l.ID)
 }
 
 // lineAction returns the action and the words in the audit log for the decision about a line.

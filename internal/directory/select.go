@@ -32,7 +32,8 @@ func (s *Service) Select(ctx context.Context, by db.Caller, in ListInput, ids []
 	if err != nil {
 		return Selection{}, err
 	}
-	f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, ids: ids, order: in.order(), take: selectPage}
+	f := filter{workspace: workspace, kind: in.Type, status: in.Status, external: in.ExternalID, words: in.words, ids: ids}
+	f.order, f.take = in.order(), selectPage
 	if f.tails, err = s.lastDigits(ctx, by, in.WorkspaceID, workspace, in.Q); err == nil && in.Tag != nil {
 		err = s.db.Read(ctx, func(q db.Q) error {
 			id, found, err := findTagID(q, in.WorkspaceID, *in.Tag)

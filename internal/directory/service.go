@@ -202,17 +202,22 @@ var errTaken = fault.New(api.CodeExternalIDTaken, "another entry of the workspac
 // authorize requires a permission in the workspace of an entry. It returns where the entry is and all permissions of the caller there. It runs
 // the same query for an entry that does not exist, so that the time does not reveal whether it does.
 func (s *Service) authorize(ctx context.Context, by db.Caller, entryID string, need access.Permission) (at entryRef, held access.Set, err error) {
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		at, err = locate(q, entryID)
-		return err
-	})
-	if err == nil {
+	if at, err = s.locate(ctx, entryID); err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, at.workspaceID, need)
 	}
 	if err == nil {
 		held, err = s.authority.Permissions(ctx, by.Actor, at.workspaceID)
 	}
 	return at, held, err
+}
+
+// locate returns where an entry is; the workspace is empty if there is none.
+func (s *Service) locate(ctx context.Context, entryID string) (at entryRef, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		at, err = locate(q, entryID)
+		return err
+	})
+	return at, err
 }
 
 // Create adds an entry.

@@ -300,8 +300,7 @@ func replaceTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, h
 	if err != nil {
 		return nil, nil, err
 	}
-	current, err := db.Collect(tx.Q, func(r db.Rows) api.Tag { return api.Tag{ID: r.Text(0), Name: r.Text(1)} },
-		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(e.ID))
+	current, err := tagsOfEntry(tx.Q, e.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -325,9 +324,18 @@ func hasTag(tags []api.Tag, id string) bool {
 	return slices.ContainsFunc(tags, func(t api.Tag) bool { return t.ID == id })
 }
 
+func tagsOfEntry(q db.Q, entryID string) ([]api.Tag, error) {
+	return db.Collect(q, func(r db.Rows) api.Tag { return api.Tag{ID: r.Text(0), Name: r.Text(1)} },
+		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(entryID))
+}
+
 func tagNames(q db.Q, entryID string) ([]string, error) {
-	return db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(entryID))
+	tags, err := tagsOfEntry(q, entryID)
+	names := make([]string, 0, len(tags))
+	for _, t := range tags {
+		names = append(names, t.Name)
+	}
+	return names, err
 }
 
 // tagNamesOf returns the tags of several entries, each in the order of tagNames.

@@ -35,8 +35,11 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.B
 	for i, item := range in.Items {
 		rows[i] = &entryfile.Row{ID: item.ID, Type: item.Type, EntryUpdate: item.EntryUpdate}
 	}
-	rules := directory.Rules{WorkspaceID: in.WorkspaceID, Workspace: workspace, Held: held, Match: entryfile.MatchID, OnMatch: entryfile.OnMatchUpdate, OnDuplicate: on}
-	return directory.Apply(ctx, s.directory, by, rules, func(_ *db.Tx, a *directory.Applier) (api.BatchResult, error) { return applyBatch(a, rows, in.Atomic) })
+	rules := directory.Rules{WorkspaceID: in.WorkspaceID, Workspace: workspace, Held: held,
+		Match: entryfile.MatchID, OnMatch: entryfile.OnMatchUpdate, OnDuplicate: on}
+	return directory.Apply(ctx, s.directory, by, rules, func(_ *db.Tx, a *directory.Applier) (api.BatchResult, error) {
+		return applyBatch(a, rows, in.Atomic)
+	})
 }
 
 func applyBatch(a *directory.Applier, rows []*entryfile.Row, atomic bool) (api.BatchResult, error) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -52,9 +51,6 @@ func bulkNeeds(action string) access.Permission {
 
 func (i job) bulk(int64) api.Bulk {
 	o := i.options.Bulk
-	if o == nil {
-		return api.Bulk{}
-	}
 	return api.Bulk{
 		ID: i.ID, WorkspaceID: i.WorkspaceID, Action: o.Action, Tag: o.TagName, Undoes: o.Undoes, Status: i.Status, Entries: o.Entries,
 		Changed: i.Updated, Unchanged: i.Unchanged, Refused: i.Refused, Reason: i.Reason,
@@ -219,10 +215,9 @@ func (s *Service) queueBulk(ctx context.Context, by db.Caller, b bulk, held acce
 	file, to := io.Pipe()
 	go func() { to.CloseWithError(all(ctx, to)) }()
 	lines := &lineCounter{in: file}
-	first := make([]byte, uploadPiece)
-	n, err := io.ReadFull(lines, first)
-	if err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = s.upload(ctx, by, b.row, first[:n], lines)
+	first, err := readPiece(lines, make([]byte, uploadPiece))
+	if err == nil {
+		err = s.upload(ctx, by, b.row, first, lines)
 	}
 	_ = file.CloseWithError(context.Canceled) // lets the writer end in any case
 	if err != nil {
@@ -267,7 +262,10 @@ func (c *lineCounter) Read(p []byte) (int, error) {
 // GetBulk returns the state of a bulk.
 func (s *Service) GetBulk(ctx context.Context, by db.Caller, in OneBulkInput) (api.Bulk, error) {
 	i, err := s.get(ctx, by, directory.BulkKind, in.ID)
-	return i.bulk(0), err
+	if err != nil {
+		return api.Bulk{}, err
+	}
+	return i.bulk(s.db.Now()), nil
 }
 
 // CancelBulk ends a bulk that has not ended. Its changes stay until they are undone.
@@ -291,7 +289,7 @@ func (s *Service) UndoBulk(ctx context.Context, by db.Caller, in OneBulkInput) (
 		b.tag = &o.TagID
 	}
 	changed := func(ctx context.Context, to io.Writer) error {
-		_, err := io.Copy(to, &chunkReader{ctx: ctx, service: s, row: i, part: partChanged})
+		_, err := io.Copy(to, s.part(ctx, i, partChanged))
 		return err
 	}
 	b.lines = bytes.Repeat([]byte("\n"), int(min(i.Updated, api.MaxBulk+1))) // too many to run at once: only their number matters

@@ -193,21 +193,7 @@ func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
 		undo(c, job).Invalid("id")
 		c.Entry(servertest.Body{"name": "Later"}) // did not match at that moment
 
-		ctx, die := context.WithCancel(t.Context())
-		dead := make(chan error, 1)
-		go func() {
-			_, err := n.Worker().ImportTurn(ctx)
-			dead <- err
-		}()
-		for inactive() == 0 {
-			if t.Context().Err() != nil {
-				t.Fatal("the bulk does not begin")
-			}
-		}
-		die()
-		if err := <-dead; err == nil {
-			t.Fatal("the bulk has ended before its node died")
-		}
+		dieAmid(t, n, func() bool { return inactive() > 0 })
 		n.Clock.Advance(6 * time.Second)
 		work(t, n, 3)
 		if got := servertest.Changed(c.Get(bulkPath + "/" + job.Text("id")).OK()); got != "completed 1100 0 0" || inactive() != 1100 {

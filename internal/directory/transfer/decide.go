@@ -64,8 +64,10 @@ func insertDecision(tx *db.Tx, a approval.Approval, hours int64) error {
 	if err != nil {
 		return fmt.Errorf("write what is left out: %w", err)
 	}
-	return newDecision.Insert(tx, &decision{ApprovalID: a.ID, JobID: a.SubjectID, WorkspaceID: a.WorkspaceID, Workspace: a.Workspace(), State: a.State,
-		Actor: string(actor), RequestedBy: a.Maker.Name, Verification: a.Verification, Reason: a.Reason, LeftOut: string(leftOut), Hours: hours})
+	return newDecision.Insert(tx, &decision{
+		ApprovalID: a.ID, JobID: a.SubjectID, WorkspaceID: a.WorkspaceID, Workspace: a.Workspace(), State: a.State,
+		Actor: string(actor), RequestedBy: a.Maker.Name, Verification: a.Verification, Reason: a.Reason, LeftOut: string(leftOut), Hours: hours,
+	})
 }
 
 // RunDecisions carries out decisions about imports and bulks until ctx ends.

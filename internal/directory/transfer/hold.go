@@ -94,7 +94,7 @@ func masked(means, cell string) string {
 }
 
 func (s *Service) storedPreview(ctx context.Context, i job) (*api.ImportPreview, error) {
-	preview, err := i.options.preview(&chunkReader{ctx: ctx, service: s, row: i, part: partFile}, i.WorkspaceID)
+	preview, err := i.options.preview(s.part(ctx, i, partFile), i.WorkspaceID)
 	if err != nil {
 		return nil, cannotImport("file", err)
 	}
@@ -121,7 +121,7 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 	set(&o.Match, in.Match)
 	set(&o.OnMatch, in.OnMatch)
 	o.DryRun = in.DryRun
-	if err := o.check(&chunkReader{ctx: ctx, service: s, row: i, part: partFile}, i.WorkspaceID); err != nil {
+	if err := o.check(s.part(ctx, i, partFile), i.WorkspaceID); err != nil {
 		return api.Import{}, cannotImport("mapping", err)
 	}
 	err = s.db.Read(ctx, func(q db.Q) error {

@@ -40,12 +40,10 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	if in.options.OnDuplicate, err = s.directory.OnDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate); err != nil {
 		return api.Import{}, err
 	}
-	first := make([]byte, uploadPiece)
-	n, err := io.ReadFull(body, first)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	first, err := readPiece(body, make([]byte, uploadPiece))
+	if err != nil {
 		return api.Import{}, err
 	}
-	first = first[:n]
 	// Files that are not tables are refused before any part of them is stored.
 	var preview *api.ImportPreview
 	if in.options.Hold {
@@ -114,19 +112,24 @@ func (s *Service) upload(ctx context.Context, by db.Caller, i job, first []byte,
 	lines := lineLimit{}
 	piece := first
 	for number := int64(0); err == nil && len(piece) > 0; number += uploadPiece / chunkSize {
-		if err = lines.check(piece); err != nil {
+		if err = lines.check(piece); err == nil {
+			err = s.storePiece(ctx, by, i, number, piece)
+		}
+		if err != nil || len(piece) < uploadPiece {
 			return err
 		}
-		if err = s.storePiece(ctx, by, i, number, piece); err != nil || len(piece) < uploadPiece {
-			return err
-		}
-		n, failed := io.ReadFull(rest, first)
-		if failed != nil && !errors.Is(failed, io.EOF) && !errors.Is(failed, io.ErrUnexpectedEOF) {
-			return failed
-		}
-		piece = first[:n]
+		piece, err = readPiece(rest, first)
 	}
 	return err
+}
+
+// readPiece reads the next piece of a file, which is shorter than the space for it only at the end.
+func readPiece(from io.Reader, space []byte) ([]byte, error) {
+	n, err := io.ReadFull(from, space)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return space[:n], err
 }
 
 func (s *Service) storePiece(ctx context.Context, by db.Caller, i job, number int64, piece []byte) error {
@@ -258,16 +261,8 @@ func (s *Service) download(ctx context.Context, by db.Caller, id, part string, t
 	if part == partPlan || i.options.Format == entryfile.NDJSON {
 		to.Name, to.Type = part+".ndjson", "application/x-ndjson"
 	}
-	for next := int64(0); ; {
-		number, body, found, err := s.readChunk(ctx, i, part, next)
-		if err != nil || !found {
-			return err
-		}
-		if _, err := to.Write(body); err != nil {
-			return err
-		}
-		next = number + 1
-	}
+	_, err = io.Copy(to, s.part(ctx, i, part))
+	return err
 }
 
 // maySee requires the permission to read the lines of a file that another person has sent: they may contain account numbers.

@@ -50,6 +50,26 @@ func list(t *testing.T, n *servertest.Node, sql string) (all []string, err error
 	return all, err
 }
 
+// dieAmid lets a node work on a job until that has begun, and ends the node before the job has ended.
+func dieAmid(t *testing.T, n *servertest.Node, begun func() bool) {
+	t.Helper()
+	ctx, die := context.WithCancel(t.Context())
+	dead := make(chan error, 1)
+	go func() {
+		_, err := n.Worker().ImportTurn(ctx)
+		dead <- err
+	}()
+	for !begun() {
+		if t.Context().Err() != nil {
+			t.Fatal("the job does not begin")
+		}
+	}
+	die()
+	if err := <-dead; err == nil {
+		t.Fatal("the job has ended before its node died")
+	}
+}
+
 // A node that dies leaves its import to another one as soon as its lease has ended, and not before.
 func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 	dbtest.TakesSeconds(t)
@@ -59,21 +79,7 @@ func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 		id := c.Do("POST", "/v1/directory/imports?workspace_id="+n.First.WorkspaceID, sparse(file), "Content-Type", "text/csv").OK().Text("id")
 		lines := func() int64 { return c.Get("/v1/directory/imports/" + id).OK().Number("lines") }
 
-		ctx, die := context.WithCancel(t.Context())
-		dead := make(chan error, 1)
-		go func() {
-			_, err := n.Worker().ImportTurn(ctx)
-			dead <- err
-		}()
-		for lines() == 0 {
-			if t.Context().Err() != nil {
-				t.Fatal("the import does not begin")
-			}
-		}
-		die()
-		if err := <-dead; err == nil {
-			t.Fatal("the import has ended before its node died")
-		}
+		dieAmid(t, n, func() bool { return lines() > 0 })
 		done := lines()
 		other := n.Worker()
 		if worked, err := other.ImportTurn(t.Context()); worked || err != nil {

@@ -32,10 +32,11 @@ const (
 
 // runImport works on an import until it ends or its turn is over.
 func (s *Service) runImport(ctx context.Context, i job) error {
-	source := &chunkReader{ctx: ctx, service: s, row: i, part: partFile}
+	source := s.part(ctx, i, partFile)
 	file, err := i.kind().open(source)
 	if err == nil && i.Position > 0 {
-		source = &chunkReader{ctx: ctx, service: s, row: i, part: partFile, next: i.Position / chunkSize, skip: int(i.Position % chunkSize)}
+		source = s.part(ctx, i, partFile)
+		source.next, source.skip = i.Position/chunkSize, int(i.Position%chunkSize)
 		file.Resume(source, i.at())
 	}
 	if err == nil {
@@ -277,6 +278,11 @@ type chunkReader struct {
 	skip    int   // how much of it was already read
 	rest    []byte
 	err     error // an error of the store or the vault; the file is valid
+}
+
+// part returns a reader of a part of a job.
+func (s *Service) part(ctx context.Context, i job, name string) *chunkReader {
+	return &chunkReader{ctx: ctx, service: s, row: i, part: name}
 }
 
 func (r *chunkReader) Read(p []byte) (int, error) {
