@@ -42,7 +42,7 @@ func layers() [][]string {
 		{"internal/approval"},
 		{"internal/ledger"},
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
-		{"internal/payout"},
+		{"internal/payout", "internal/directory/transfer"},
 		{"internal/payout/dispatch"},
 		{"internal/backup", "internal/leaver", "internal/operator"},
 		{"internal/backup/continuous"},
@@ -242,9 +242,9 @@ func TestOneFunctionMakesMethodsPayable(t *testing.T) {
 		return err
 	})
 	// In payable.go these are activate, which makePayable calls, and insertMethod, which stores what
-	// waits; in method_approval.go it is applyMethod, which carries an approval out, and in import_decide.go
+	// waits; in method_approval.go it is applyMethod, which carries an approval out, and in line_decide.go
 	// decideMethod, which does so for a line of one; in method_move.go it is placeMethods, which stores what waits, and returnMethods, where one person suffices.
-	want := map[string]int{"../internal/directory/payable.go": 4, "../internal/directory/method_approval.go": 1, "../internal/directory/import_decide.go": 1, "../internal/directory/method_move.go": 2}
+	want := map[string]int{"../internal/directory/payable.go": 4, "../internal/directory/method_approval.go": 1, "../internal/directory/line_decide.go": 1, "../internal/directory/method_move.go": 2}
 	if err != nil || !maps.Equal(found, want) {
 		t.Errorf("methods are made payable in %v, want %v, %v", found, want, err)
 	}
@@ -254,7 +254,7 @@ func TestOneFunctionMakesMethodsPayable(t *testing.T) {
 // one, also reads who may decide them.
 func TestOnlyTheseListsMayComeFromAReplica(t *testing.T) {
 	want := []string{
-		"auditlog/service.go", "directory/deleted.go", "directory/import.go", "directory/merge.go", "directory/service.go",
+		"auditlog/service.go", "directory/deleted.go", "directory/merge.go", "directory/service.go", "directory/transfer/import.go",
 		"ledger/service.go", "ledger/service.go", "payout/list.go",
 	}
 	var found []string

@@ -16,6 +16,7 @@ import (
 	"bursar/internal/auditlog"
 	"bursar/internal/backup/continuous"
 	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/identity"
 	"bursar/internal/leaver"
 	"bursar/internal/ledger"
@@ -35,6 +36,7 @@ type Services struct {
 	Clients       *identity.Clients
 	SignIn        *signin.Service
 	Directory     *directory.Service
+	Transfer      *transfer.Service
 	Approvals     *approval.Service
 	Workspaces    *workspace.Service
 	Organizations *organization.Service

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/web"
 )
 
@@ -80,8 +81,8 @@ func (f bulkForm) filter() *api.BulkFilter {
 }
 
 // input returns the request for the bulk change.
-func (f bulkForm) input(workspaceID string) directory.BulkInput {
-	in := directory.BulkInput{BulkCreate: api.BulkCreate{WorkspaceID: workspaceID, Action: f.Action}}
+func (f bulkForm) input(workspaceID string) transfer.BulkInput {
+	in := transfer.BulkInput{BulkCreate: api.BulkCreate{WorkspaceID: workspaceID, Action: f.Action}}
 	if f.Tags() {
 		in.Tag = optional(f.Tag)
 	}
@@ -107,7 +108,7 @@ func (c *Console) bulk(v *visit) error {
 	case v.field("confirmed") == "" && (f.All || f.Action == api.BulkDelete), f.Tags() && f.Tag == "":
 		return c.askBulk(v, f, http.StatusOK, problems{})
 	}
-	done, err := change(v, c.Directory.Bulk, f.input(v.workspace.ID))
+	done, err := change(v, c.Transfer.Bulk, f.input(v.workspace.ID))
 	if p, status, ok := formProblems(err, "tag"); ok {
 		return c.askBulk(v, f, status, p)
 	}
@@ -143,7 +144,7 @@ func (c *Console) askBulk(v *visit, f bulkForm, status int, p problems) (err err
 
 // exportSelected downloads the selected entries.
 func (c *Console) exportSelected(v *visit, f bulkForm) error {
-	in := directory.ExportInput{ListInput: directory.ListInput{WorkspaceID: v.workspace.ID}}
+	in := transfer.ExportInput{ListInput: directory.ListInput{WorkspaceID: v.workspace.ID}}
 	if f.All {
 		filter := f.filter()
 		in.Q, in.Type, in.Status, in.Tag, in.Sort = filter.Q, filter.Type, filter.Status, filter.Tag, optional(f.query().Get("sort"))
@@ -151,8 +152,8 @@ func (c *Console) exportSelected(v *visit, f bulkForm) error {
 		in.IDs = new(strings.Join(f.IDs, ","))
 	}
 	return v.SendFile(func(file *web.File) error {
-		_, err := read(v, func(ctx context.Context, by db.Caller, in directory.ExportInput) (struct{}, error) {
-			return struct{}{}, c.Directory.Export(ctx, by, in, file)
+		_, err := read(v, func(ctx context.Context, by db.Caller, in transfer.ExportInput) (struct{}, error) {
+			return struct{}{}, c.Transfer.Export(ctx, by, in, file)
 		}, in)
 		return err
 	})
@@ -206,7 +207,7 @@ func (b bulkPage) Done() int64 { return b.Changed + b.Unchanged + b.Refused }
 
 // oneBulk reads the bulk change named in the URL.
 func (v *visit) oneBulk() (api.Bulk, error) {
-	b, err := read(v, v.console.Directory.GetBulk, directory.OneBulkInput{ID: v.R.PathValue("id")})
+	b, err := read(v, v.console.Transfer.GetBulk, transfer.OneBulkInput{ID: v.R.PathValue("id")})
 	if err == nil && b.WorkspaceID != v.workspace.ID {
 		err = errNoPage
 	}
@@ -224,7 +225,7 @@ func (c *Console) bulkPage(v *visit) error {
 func (c *Console) cancelBulk(v *visit) error {
 	b, err := v.oneBulk()
 	if err == nil {
-		b, err = change(v, c.Directory.CancelBulk, directory.OneBulkInput{ID: b.ID})
+		b, err = change(v, c.Transfer.CancelBulk, transfer.OneBulkInput{ID: b.ID})
 	}
 	if err != nil {
 		return err
@@ -235,7 +236,7 @@ func (c *Console) cancelBulk(v *visit) error {
 func (c *Console) undoBulk(v *visit) error {
 	b, err := v.oneBulk()
 	if err == nil {
-		b, err = change(v, c.Directory.UndoBulk, directory.OneBulkInput{ID: b.ID})
+		b, err = change(v, c.Transfer.UndoBulk, transfer.OneBulkInput{ID: b.ID})
 	}
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
 	"bursar/internal/web"
@@ -52,9 +53,9 @@ func (c *Console) exportDirectory(v *visit) error {
 		query.Del("sort")
 	}
 	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
-		_, err := read(v, func(ctx context.Context, by db.Caller, in directory.ExportInput) (struct{}, error) {
-			return struct{}{}, c.Directory.Export(ctx, by, in, to)
-		}, directory.ExportInput{Format: optional(query.Get("format")), ListInput: directory.ListInput{
+		_, err := read(v, func(ctx context.Context, by db.Caller, in transfer.ExportInput) (struct{}, error) {
+			return struct{}{}, c.Transfer.Export(ctx, by, in, to)
+		}, transfer.ExportInput{Format: optional(query.Get("format")), ListInput: directory.ListInput{
 			WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
 			Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")),
 		}})
@@ -85,11 +86,11 @@ func (c *Console) importsPage(v *visit) error {
 }
 
 func (v *visit) imports() (importsPage, error) {
-	list, err := read(v, v.console.Directory.Imports, directory.ImportsInput{WorkspaceID: v.workspace.ID, PageParams: v.pageParams()})
+	list, err := read(v, v.console.Transfer.Imports, transfer.ImportsInput{WorkspaceID: v.workspace.ID, PageParams: v.pageParams()})
 	if err != nil {
 		return importsPage{}, err
 	}
-	data := importsPage{Most: directory.MaxImport}
+	data := importsPage{Most: transfer.MaxImport}
 	for _, i := range list.Rows() {
 		data.Imports = append(data.Imports, importView{Import: i})
 	}
@@ -112,7 +113,7 @@ func (c *Console) uploadImport(v *visit) error {
 		return err
 	}
 	// A browser shows the response only after it has sent the whole file. For a file far above the limit, the connection is closed.
-	_, _ = io.CopyN(io.Discard, web.NewUpload(v.Exchange, v.R.Body, directory.MaxImport, nil), directory.MaxImport)
+	_, _ = io.CopyN(io.Discard, web.NewUpload(v.Exchange, v.R.Body, transfer.MaxImport, nil), transfer.MaxImport)
 	data, err := v.imports()
 	if err != nil {
 		return err
@@ -137,10 +138,10 @@ func (v *visit) upload() (api.Import, error) {
 	if err != nil {
 		return api.Import{}, err
 	}
-	body := web.NewUpload(v.Exchange, file, directory.MaxImport, func([]byte) (db.Caller, error) { return v.identifyAgain() })
-	in := directory.ImportInput{WorkspaceID: v.workspace.ID, Hold: new("true"), Name: optional(path.Base(strings.ReplaceAll(file.FileName(), `\`, "/")))}
-	return read(v, func(ctx context.Context, by db.Caller, in directory.ImportInput) (api.Import, error) {
-		return v.console.Directory.Import(ctx, by, in, body)
+	body := web.NewUpload(v.Exchange, file, transfer.MaxImport, func([]byte) (db.Caller, error) { return v.identifyAgain() })
+	in := transfer.ImportInput{WorkspaceID: v.workspace.ID, Hold: new("true"), Name: optional(path.Base(strings.ReplaceAll(file.FileName(), `\`, "/")))}
+	return read(v, func(ctx context.Context, by db.Caller, in transfer.ImportInput) (api.Import, error) {
+		return v.console.Transfer.Import(ctx, by, in, body)
 	}, in)
 }
 
@@ -178,7 +179,7 @@ func (c *Console) importPage(v *visit) error {
 }
 
 func (v *visit) importView() (importView, error) {
-	i, err := read(v, v.console.Directory.GetImport, directory.OneImportInput{ID: v.R.PathValue("id")})
+	i, err := read(v, v.console.Transfer.GetImport, transfer.OneImportInput{ID: v.R.PathValue("id")})
 	if err == nil && i.WorkspaceID != v.workspace.ID {
 		err = errNoPage
 	}
@@ -193,13 +194,13 @@ func (c *Console) startImport(v *visit) error {
 			mapping[header] = values[0]
 		}
 	}
-	in := directory.StartInput{ID: v.R.PathValue("id"), ImportStart: api.ImportStart{
+	in := transfer.StartInput{ID: v.R.PathValue("id"), ImportStart: api.ImportStart{
 		DefaultType: optional(v.field("default_type")), Match: optional(v.field("match")), OnMatch: optional(v.field("on_match")), DryRun: v.field("do") != "import",
 	}}
 	if len(mapping) > 0 {
 		in.Mapping = mapping
 	}
-	_, err := change(v, c.Directory.StartImport, in)
+	_, err := change(v, c.Transfer.StartImport, in)
 	if p, status, ok := formProblems(err, "default_type", "match", "on_match", "mapping"); ok {
 		data, err := v.importView()
 		if err != nil {
@@ -215,7 +216,7 @@ func (c *Console) startImport(v *visit) error {
 }
 
 func (c *Console) cancelImport(v *visit) error {
-	done, err := change(v, c.Directory.CancelImport, directory.OneImportInput{ID: v.R.PathValue("id")})
+	done, err := change(v, c.Transfer.CancelImport, transfer.OneImportInput{ID: v.R.PathValue("id")})
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (c *Console) cancelImport(v *visit) error {
 func (c *Console) refusedLines(v *visit) error {
 	v.action = audit.ImportDownloaded
 	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
-		return c.Directory.RefusedLines(ctx, by, directory.OneImportInput{ID: v.R.PathValue("id")}, to)
+		return c.Transfer.RefusedLines(ctx, by, transfer.OneImportInput{ID: v.R.PathValue("id")}, to)
 	})
 }
 
@@ -277,7 +278,7 @@ func (c *Console) planPage(v *visit) error {
 		return err
 	}
 	query := v.filters("only")
-	plan, err := read(v, c.Directory.PlanLines, directory.PlanInput{ID: i.ID, Action: query.Get("only"), After: v.R.URL.Query().Get("cursor")})
+	plan, err := read(v, c.Transfer.PlanLines, transfer.PlanInput{ID: i.ID, Action: query.Get("only"), After: v.R.URL.Query().Get("cursor")})
 	if err != nil {
 		return err
 	}

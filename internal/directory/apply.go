@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
@@ -18,110 +16,87 @@ import (
 	"bursar/internal/web"
 )
 
-// What matches a row with an existing entry.
-const (
-	matchID       = "id"
-	matchExternal = "external_id"
-	matchEmail    = "email"
-	matchPhone    = "phone"
-	matchAccount  = "account"
-)
+// Rules say for whom rows are applied to a workspace, and how.
+type Rules struct {
+	WorkspaceID string
+	Workspace   int64      // its number
+	Held        access.Set // the permissions of the caller
+	Match       string     // what matches a row with an existing entry: see entryfile.Matches
+	OnMatch     string     // what is done with a row that matches one: see entryfile.OnMatches
+	OnDuplicate string     // what is done with new entries that may be duplicates
+	DryRun      bool
+	// JobID is the id of the import or the bulk that the rows are of. What needs a second person becomes a line of its approval.
+	JobID string
+}
 
-// What is done with a row that matches an existing entry.
-const (
-	onMatchUpdate = "update"
-	onMatchSkip   = "skip"
-	onMatchRefuse = "refuse"
-)
+// RowApplier applies rows in one transaction.
+type RowApplier interface {
+	// Begin is called once, with all rows. It may change their order.
+	Begin(rows []*entryfile.Row) error
+	// Apply applies a row. A fault is why that is not possible; nothing was changed in that case.
+	Apply(row *entryfile.Row) (Result, error)
+}
 
-// The results of a row.
-const (
-	rowCreated   = "created"
-	rowUpdated   = "updated"
-	rowUnchanged = "unchanged"
-	rowRefused   = "refused"
-)
+// Result is the result of a row, or of a rehearsal of it.
+type Result struct {
+	Action     string // see entryfile.Created
+	ID         string
+	Changes    []string // made by an update, for people
+	Duplicates []api.Duplicate
+	Undo       string // the line of the bulk that undoes it
+	ApprovalID string // of the approval that a part of the row waits for
+}
 
-// applier applies many rows in one transaction: lines of a file, or items of a batch.
-type applier struct {
-	service     *Service
-	tx          *db.Tx
-	by          db.Caller
-	workspaceID string
-	workspace   int64 // its number
-	held        access.Set
-	match       string
-	onMatch     string
-	onDuplicate string // what is done with new entries that may be duplicates
-	dry         bool
-	bulk        *bulkOptions // for a bulk: its rows contain only ids
-	job         bool         // changes that need a second person become lines of the approval of an import or a bulk
+// Applier creates and updates entries: by lines of a file, or items of a batch.
+type Applier struct {
+	*editor
 
 	accounts *vault.Finder // for match=account, and for jobs
 
 	wrong    map[*entryfile.Row]error // why rows cannot be applied, whatever the store contains
-	tags     map[string]api.Tag       // the existing ones, by nameKey
 	external map[string]string        // the entries that have the external ids of the rows
-	given    map[string]string        // those that got them in this transaction
 	waiting  map[string]string        // the entries that wait for approval to have them
 	matches  matches
-	common   []string // words that have become common
-	events   []audit.Event
 }
 
 // errNewKey means that the workspace has a new data key, which the search did not include.
 var errNewKey = errors.New("the workspace has another data key since a moment ago")
 
-// errHeldNow means that an external id that a row gave to an entry has just been held for another one.
-var errHeldNow = errors.New("an external id waits for approval since a moment ago")
-
-// applyMany runs fn with an applier in a transaction. It retries the transaction if another one has just used or held an external id, or
+// Apply runs fn with an applier in a transaction. It retries the transaction if another one has just used or held an external id, or
 // created a data key.
-func applyMany[T any](ctx context.Context, by db.Caller, a applier, fn func(a *applier) (T, error)) (T, error) {
+func Apply[T any](ctx context.Context, s *Service, by db.Caller, rules Rules, fn func(tx *db.Tx, a *Applier) (T, error)) (T, error) {
 	for again := 0; ; again++ {
-		if a.match == matchAccount || a.job {
+		var accounts *vault.Finder
+		if rules.Match == entryfile.MatchAccount || rules.JobID != "" {
 			var err error
-			if a.accounts, err = a.service.vault.Finder(ctx, a.workspace); err != nil {
+			if accounts, err = s.vault.Finder(ctx, rules.Workspace); err != nil {
 				return *new(T), err
 			}
 		}
-		var done applier
-		out, err := db.Write(ctx, a.service.db, by, func(tx *db.Tx) (T, audit.Event, error) {
-			done = a
-			done.tx, done.by, done.given = tx, by, map[string]string{}
-			out, err := fn(&done)
-			if err == nil {
-				err = done.noneHeld()
+		out, err := edit(ctx, s, by, rules, func(w *editor) (T, error) {
+			if rules.JobID != "" {
+				w.service = s.forJob(rules.JobID, accounts)
 			}
-			if err == nil && a.accounts != nil {
+			out, err := fn(w.tx, &Applier{editor: w, accounts: accounts})
+			if err == nil && accounts != nil {
 				var current bool
-				if current, err = a.accounts.Current(tx.Q); err == nil && !current {
+				if current, err = accounts.Current(w.tx.Q); err == nil && !current {
 					err = errNewKey
 				}
 			}
-			event := audit.None("none of the many changed anything")
-			if len(done.events) > 0 {
-				event = audit.All(done.events...)
-			}
-			return out, event, err
+			return out, err
 		})
-		if again < 3 && (db.IsUnique(err) || errors.Is(err, errNewKey) || errors.Is(err, errHeldNow)) {
+		if again < 3 && (db.IsUnique(err) || errors.Is(err, errNewKey) || errors.Is(err, errWaiting)) {
 			continue
-		}
-		if err == nil {
-			a.service.common.Learn(a.workspaceID, done.common)
 		}
 		return out, err
 	}
 }
 
-// begin locks the tags of rows, and looks up their external ids and their entries, all at once. A lookup for each row would cost a round
+// Begin locks the tags of rows, and looks up their external ids and their entries, all at once. A lookup for each row would cost a round
 // trip.
-func (a *applier) begin(rows []*entryfile.Row) (err error) {
-	if a.bulk != nil {
-		return a.beginBulk(rows)
-	}
-	if err := oneAtATime(a.tx, a.workspace, a.onDuplicate); err != nil {
+func (a *Applier) Begin(rows []*entryfile.Row) (err error) {
+	if err := oneAtATime(a.tx, a.Workspace, a.OnDuplicate); err != nil {
 		return err
 	}
 	a.wrong = map[*entryfile.Row]error{}
@@ -137,58 +112,46 @@ func (a *applier) begin(rows []*entryfile.Row) (err error) {
 		}
 	}
 	slices.Sort(tags)
-	if a.tags, err = knownTags(a.tx, a.workspaceID, slices.Compact(tags)); err != nil {
+	if a.tags, err = knownTags(a.tx, a.WorkspaceID, slices.Compact(tags)); err != nil {
 		return err
 	}
-	if a.external, err = withExternalIDs(a.tx.Q, a.workspace, external); err != nil {
+	if a.external, err = withExternalIDs(a.tx.Q, a.Workspace, external); err != nil {
 		return err
 	}
-	if a.waiting, err = heldExternalIDs(a.tx.Q, a.workspace, external); err != nil {
+	if a.waiting, err = heldExternalIDs(a.tx.Q, a.Workspace, external); err != nil {
 		return err
 	}
 	return a.look(rows)
 }
 
-// result is the result of a row, or of a rehearsal of it.
-type result struct {
-	action     string
-	id         string
-	changes    []string // made by an update, for people
-	doubles    []api.Duplicate
-	undo       string // the line of the bulk that undoes it
-	approvalID string // of the approval that a part of the row waits for
-}
-
-// apply creates or updates the entry of a row. A fault is why the row cannot be applied. Nothing was changed in that case: everything is
+// Apply creates or updates the entry of a row. A fault is why the row cannot be applied. Nothing was changed in that case: everything is
 // checked before the first change.
-func (a *applier) apply(row *entryfile.Row) (result, error) {
-	if a.bulk != nil {
-		return a.applyBulk(row)
-	}
+func (a *Applier) Apply(row *entryfile.Row) (Result, error) {
+	a.service.at(row)
 	if err := a.wrong[row]; err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	// Before any search: callers who may not write accounts must not learn which entries share one.
-	if len(row.Methods) > 0 && !a.held.Has(access.ReceivingWrite) {
-		return result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.workspaceID})
+	if len(row.Methods) > 0 && !a.Held.Has(access.ReceivingWrite) {
+		return Result{}, fault.Denied(string(access.ReceivingWrite), fault.Scope{WorkspaceID: a.WorkspaceID})
 	}
 	if len(row.Methods) > 0 {
-		if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, row.ID, true); err != nil {
-			return result{}, err
+		if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.WorkspaceID, row.ID, true); err != nil {
+			return Result{}, err
 		}
 	}
 	id, err := a.find(row)
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if id == "" {
 		return a.create(row)
 	}
-	switch a.onMatch {
-	case onMatchSkip:
-		return result{action: rowUnchanged, id: id}, nil
-	case onMatchRefuse:
-		return result{}, fault.Invalid(a.match, "is that of an entry that exists: "+id)
+	switch a.OnMatch {
+	case entryfile.OnMatchSkip:
+		return Result{Action: entryfile.Unchanged, ID: id}, nil
+	case entryfile.OnMatchRefuse:
+		return Result{}, fault.Invalid(a.Match, "is that of an entry that exists: "+id)
 	}
 	return a.update(row, id)
 }
@@ -210,7 +173,7 @@ func checkRow(row *entryfile.Row) error {
 	return v.Err()
 }
 
-func (a *applier) create(row *entryfile.Row) (result, error) {
+func (a *Applier) create(row *entryfile.Row) (Result, error) {
 	var v fault.Violations
 	if row.Type == "" {
 		v.Add("type", "is missing, and no default type is given")
@@ -222,57 +185,35 @@ func (a *applier) create(row *entryfile.Row) (result, error) {
 		v.Add("receiving_methods", fmt.Sprintf("must be at most %d", maxMethods))
 	}
 	if err := v.Err(); err != nil {
-		return result{}, err
+		return Result{}, err
 	}
-	e := newEntry(a.workspace, row.Create(a.workspaceID))
+	e := newEntry(a.Workspace, row.Create(a.WorkspaceID))
 	set(&e.Status, row.Status)
 	if err := a.free(e); err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if err := a.mayTag(e, row.Tags); err != nil {
-		return result{}, err
+		return Result{}, err
 	}
-	found, err := doubles(a.tx, e, a.onDuplicate, a.held)
-	if err != nil || a.dry {
-		return result{action: rowCreated, doubles: found}, err
+	if a.DryRun {
+		found, err := doubles(a.tx, e, a.OnDuplicate, a.Held)
+		return Result{Action: entryfile.Created, Duplicates: found}, err
 	}
-	e.ID = a.tx.NewID("entry")
-	tags, err := resolveTags(a.tx, a.tags, e, row.Tags, a.held)
+	found, err := a.editor.create(&e, row.Tags)
+	if err == nil {
+		err = a.addMethods(e, nil, row.Methods)
+	}
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
-	words, doubtful := a.service.common.Split(e.WorkspaceID, strings.Fields(e.words))
-	if err := insert(a.tx, e, words); err != nil {
-		return result{}, err
-	}
-	common, err := declareCommon(a.tx, e.workspace, doubtful)
-	if err != nil {
-		return result{}, err
-	}
-	a.common = append(a.common, common...)
 	a.name(e, "")
-	a.matched(e.ID, nil, e.Fields)
-	a.events = append(a.events, e.event(audit.EntryCreated, "Created"))
-	if err := attach(a.tx, e.ID, tags); err != nil {
-		return result{}, err
-	}
-	return result{action: rowCreated, id: e.ID, doubles: found}, a.addMethods(e, nil, row.Methods)
-}
-
-// noneHeld returns errHeldNow if another entry waits for approval to have an external id that a row has given.
-func (a *applier) noneHeld() error {
-	held, err := heldExternalIDs(a.tx.Q, a.workspace, slices.Sorted(maps.Keys(a.given)))
-	for external, id := range held {
-		if err == nil && id != a.given[external] {
-			err = errHeldNow
-		}
-	}
-	return err
+	a.matched(e.ID, nil, e.Fields, row.Methods)
+	return Result{Action: entryfile.Created, ID: e.ID, Duplicates: found}, nil
 }
 
 // free refuses an external id that another entry has. The index would refuse it, too, but its error ends the transaction. If another
 // transaction uses the id a moment later, this one is retried.
-func (a *applier) free(e entry) error {
+func (a *Applier) free(e entry) error {
 	if a.external[e.ExternalID] != "" {
 		return errTaken
 	}
@@ -283,44 +224,40 @@ func (a *applier) free(e entry) error {
 }
 
 // name records that an entry has its external id in place of an earlier one.
-func (a *applier) name(e entry, before string) {
-	delete(a.external, before)
-	if e.ExternalID != "" {
+func (a *Applier) name(e entry, before string) {
+	if delete(a.external, before); e.ExternalID != "" {
 		a.external[e.ExternalID] = e.ID
-	}
-	if delete(a.given, before); e.ExternalID != "" && e.ExternalID != before {
-		a.given[e.ExternalID] = e.ID
 	}
 }
 
 // mayTag refuses tags that the entry cannot have, before any of them is created.
-func (a *applier) mayTag(e entry, given []string) error {
+func (a *Applier) mayTag(e entry, given []string) error {
 	for _, text := range given {
-		if err := canTag(a.tags, e, text, a.held); err != nil {
+		if err := canTag(a.tags, e, text, a.Held); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *applier) update(row *entryfile.Row, id string) (result, error) {
-	before, err := a.read(entryRef{id: id, workspaceID: a.workspaceID})
+func (a *Applier) update(row *entryfile.Row, id string) (Result, error) {
+	before, err := a.read(entryRef{id: id, workspaceID: a.WorkspaceID})
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if row.Type != "" && row.Type != before.Type {
-		return result{}, fault.Invalid("type", "cannot change: the entry is a "+before.Type)
+		return Result{}, fault.Invalid("type", "cannot change: the entry is a "+before.Type)
 	}
 	have := before.Entry
 	if row.Tags != nil {
 		if have.Tags, err = tagNames(a.tx.Q, id); err != nil {
-			return result{}, err
+			return Result{}, err
 		}
 	}
 	change, changes := row.Difference(&have)
 	methods, added, err := a.newMethods(before, row.Methods)
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
 	if len(added) > 0 {
 		changes = append(changes, "receiving_methods")
@@ -328,14 +265,14 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if len(changes) == 0 && row.Status != nil && *row.Status == api.StatusInactive {
 		waiting, err := pendingIdentity(a.tx.Q, id)
 		if err != nil {
-			return result{}, err
+			return Result{}, err
 		}
 		if waiting.change.activates() {
 			changes = append(changes, "status")
 		}
 	}
 	if len(changes) == 0 {
-		return result{action: rowUnchanged, id: id}, nil
+		return Result{Action: entryfile.Unchanged, ID: id}, nil
 	}
 	after, err := before.with(change)
 	if err == nil && after.ExternalID != before.ExternalID {
@@ -344,82 +281,44 @@ func (a *applier) update(row *entryfile.Row, id string) (result, error) {
 	if err == nil {
 		err = a.mayTag(after, change.Tags)
 	}
-	done := result{action: rowUpdated, id: id, changes: changes}
-	if err != nil || a.dry {
+	done := Result{Action: entryfile.Updated, ID: id, Changes: changes}
+	if err != nil || a.DryRun {
 		return done, err
 	}
-	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.workspaceID, id, false); err != nil {
-		return result{}, err
+	if err := access.RequireModeOfPayee(a.tx.Q, a.by.Actor, a.WorkspaceID, id, false); err != nil {
+		return Result{}, err
 	}
-	after, held, noted, err := a.service.splitIdentity(a.tx, a.by, before, after, row.Status)
+	updated, err := a.editor.update(before, after, row.Status, change.Tags)
+	if err == nil {
+		err = a.addMethods(updated.entry, methods, added)
+	}
 	if err != nil {
-		return result{}, err
+		return Result{}, err
 	}
-	changed := !after.same(before)
-	event := after.event(audit.EntryUpdated, "Updated")
-	if changed {
-		event.Changes = before.changesTo(after)
-		if err := update(a.tx, before, after); err != nil {
-			return result{}, err
-		}
-		a.name(after, before.ExternalID)
-		a.matched(id, before.Fields, after.Fields)
+	a.updated(before, updated, added)
+	if !updated.changed && len(added) == 0 {
+		return Result{Action: entryfile.Unchanged, ID: id}, nil // the same tag was given by its id
 	}
-	event.Changes = append(event.Changes, noted...)
-	if slices.ContainsFunc(noted, func(c api.AuditChange) bool { return c.Field == "approval_id" }) { // what waited has ended
-		a.freeWaiting(id)
-	}
-	if change.Tags != nil {
-		gone, added, err := replaceTags(a.tx, a.tags, after, change.Tags, a.held)
-		event.Changes.AddItems("tags", gone, added)
-		retagged := len(gone)+len(added) > 0
-		if err == nil && retagged && !changed {
-			err = touch(a.tx, id)
-		}
-		if err != nil {
-			return result{}, err
-		}
-		changed = changed || retagged
-	}
-	changed = changed || len(noted) > 0
-	if !held.isEmpty() {
-		requested, err := a.hold(after, held, &done)
-		if err != nil {
-			return result{}, err
-		}
-		event.Changes = append(event.Changes, requested...)
-		changed = changed || len(requested) > 0
-	}
-	if changed {
-		a.events = append(a.events, event)
-	} else if len(added) == 0 {
-		done = result{action: rowUnchanged, id: id} // the same tag was given by its id
-	}
-	return done, a.addMethods(after, methods, added)
+	done.ApprovalID = updated.held.shownID
+	return done, nil
 }
 
-// hold creates an approval of a held change of an entry. It returns what the audit log contains about it: nothing if the same change
-// already waits.
-func (a *applier) hold(e entry, c identityChange, done *result) (audit.Changes, error) {
-	held, requested, err := a.service.requestIdentity(a.tx, a.by, e, c, nil)
-	if err != nil {
-		return nil, err
+// updated records what later rows find after an update of an entry.
+func (a *Applier) updated(before entry, done edited, added []api.ReceivingMethodCreate) {
+	if done.stored {
+		a.name(done.entry, before.ExternalID)
 	}
-	done.approvalID = held.shownID
-	a.freeWaiting(e.ID)
-	if external := c.After.ExternalID; external != c.Before.ExternalID && external != "" && a.waiting != nil {
-		a.waiting[external] = e.ID
+	a.matched(done.ID, before.Fields, done.Fields, added)
+	if done.ended || done.held.approvalID != "" {
+		maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == done.ID })
 	}
-	return requested, nil
+	if c := done.held.change; c.After.ExternalID != c.Before.ExternalID && c.After.ExternalID != "" {
+		a.waiting[c.After.ExternalID] = done.ID
+	}
 }
 
-// freeWaiting records that an entry no longer waits to have an external id.
-func (a *applier) freeWaiting(entryID string) {
-	maps.DeleteFunc(a.waiting, func(_, id string) bool { return id == entryID })
-}
-
-func (a *applier) read(at entryRef) (entry, error) {
-	if !a.dry {
+func (a *Applier) read(at entryRef) (entry, error) {
+	if !a.DryRun {
 		return lock(a.tx, at)
 	}
 	e, err := find(a.tx.Q, at)
@@ -432,11 +331,11 @@ func (a *applier) read(at entryRef) (entry, error) {
 // newMethods returns the receiving methods of an entry that have not ended, and those of a row that it lacks. A method that waits for a
 // second person is not requested again. A row never changes an existing method: an account under another name, or at another institution,
 // is refused.
-func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have []api.ReceivingMethod, added []api.ReceivingMethodCreate, err error) {
+func (a *Applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have []api.ReceivingMethod, added []api.ReceivingMethodCreate, err error) {
 	if len(given) == 0 {
 		return nil, nil, nil
 	}
-	if a.dry {
+	if a.DryRun {
 		have, err = a.service.allMethods(a.tx.Q, e)
 	} else {
 		have, err = a.service.lockedMethods(a.tx, e)
@@ -460,22 +359,4 @@ func (a *applier) newMethods(e entry, given []api.ReceivingMethodCreate) (have [
 		return nil, nil, fault.Invalid("receiving_methods", fmt.Sprintf("would be more than %d", maxMethods))
 	}
 	return have, added, nil
-}
-
-func (a *applier) addMethods(e entry, have []api.ReceivingMethod, added []api.ReceivingMethodCreate) error {
-	for _, m := range added {
-		made, event, err := a.service.addMethod(a.tx, a.by, e, have, m)
-		if err != nil {
-			return err
-		}
-		for i := range have {
-			have[i].IsDefault = have[i].IsDefault && !made.IsDefault
-		}
-		have = append(have, made)
-		for _, key := range a.keysOf(nil, []api.ReceivingMethodCreate{m}) {
-			a.matches.add(matchKey(key), e.ID)
-		}
-		a.events = append(a.events, event)
-	}
-	return nil
 }

@@ -4,23 +4,16 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"regexp"
 
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/db"
 )
-
-// completeJob adds the numbers of the lines of an import or a bulk.
-func (s *Service) completeJob(ctx context.Context, _ db.Caller, _ access.Set, a approval.Approval, shown *api.Approval) error {
-	return s.db.Read(ctx, func(q db.Q) (err error) {
-		shown.Lines, err = countJob(q, a.SubjectID)
-		return err
-	})
-}
 
 // completePayee adds how to reach the payee, and other recent changes of the payee. Only those who may read receiving methods see that; others
 // see the approval, for example the requester of a change of the name. If it contains account numbers, the audit log records that.

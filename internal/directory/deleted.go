@@ -123,11 +123,7 @@ func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) 
 	if err := s.authority.RequireInWorkspace(ctx, by.Actor, in.WorkspaceID, access.DirectoryDelete); err != nil {
 		return api.Restored{}, err
 	}
-	var at entryRef
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		at, err = locate(q, in.ID)
-		return err
-	})
+	at, err := s.locate(ctx, in.ID)
 	if err == nil && at.workspaceID != in.WorkspaceID {
 		err = fault.Missing("directory entry")
 	}

@@ -108,14 +108,9 @@ func weight(d api.Duplicate) (sum int) {
 func eachWithAccount(q db.Q, e entry, lookups [][]byte, fn func(r db.Rows) error) error {
 	var ids []string
 	for some := range slices.Chunk(lookups, accountsAtOnce) {
-		sql := db.NewStatement(`SELECT DISTINCT m.entry_id FROM receiving_method m WHERE m.account_key IN (`)
-		for i := range accountsAtOnce { // always the same number, so that there is one statement to prepare
-			if i > 0 {
-				sql.Add(`, `)
-			}
-			sql.Add(``, some[min(i, len(some)-1)])
-		}
-		sql.Add(`) AND m.status IN ('active', 'pending')`)
+		sql := db.NewStatement(``)
+		sql.AddList(`SELECT DISTINCT m.entry_id FROM receiving_method m WHERE m.account_key IN (`, db.Args(some))
+		sql.Add(` AND m.status IN ('active', 'pending')`)
 		sql.Limit(api.MaxDuplicates + 1) // one may be the entry itself, which is removed later
 		err := q.EachOf(sql, func(r db.Rows) error {
 			ids = append(ids, db.UnpackID("entry", r, 0))
@@ -135,7 +130,7 @@ func eachWithAccount(q db.Q, e entry, lookups [][]byte, fn func(r db.Rows) error
 }
 
 // accountsAtOnce is how many keys of account numbers one statement looks for.
-const accountsAtOnce = 10
+const accountsAtOnce = 8
 
 // Duplicates returns the entries that may be duplicates of one. Callers who may not read receiving methods do not learn which entries share
 // an account.
@@ -221,8 +216,8 @@ func (s *Service) lookups(ctx context.Context, e entry, sealed []storedMethod) (
 	return all, nil
 }
 
-// onDuplicate returns what is done with duplicates: the request decides, otherwise the workspace.
-func (s *Service) onDuplicate(ctx context.Context, by db.Caller, workspaceID string, asked *string) (string, error) {
+// OnDuplicate returns what is done with duplicates: the request decides, otherwise the workspace.
+func (s *Service) OnDuplicate(ctx context.Context, by db.Caller, workspaceID string, asked *string) (string, error) {
 	if asked != nil {
 		return *asked, nil
 	}

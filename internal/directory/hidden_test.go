@@ -59,10 +59,10 @@ func TestNamesHaveNoInvisibleCharacters(t *testing.T) {
 			c.Post("/v2/payout-requests", payout).Invalid("settlement_account.bank_account_name")
 			done := c.Import("type,name,method.provider,method.account_name,method.account_id\norganization," + bad + ",,,\n" +
 				"organization,Good,bank,Good," + bad + "\norganization,Good,bank,Good,0003\n")
-			if got := counts(done); got != "completed 1 0 0 2" {
+			if got := servertest.Counts(done); got != "completed 1 0 0 2" {
 				t.Errorf("the import of %q is %s", bad, got)
 			}
-			refused := string(c.Do(http.MethodGet, importPath(done, "/refused"), nil).Body)
+			refused := string(c.Do(http.MethodGet, "/v1/directory/imports/"+done.Text("id")+"/refused", nil).Body)
 			if strings.Count(refused, "invisible formatting characters") != 2 {
 				t.Errorf("the refused lines are %s", refused)
 			}

@@ -47,7 +47,7 @@ func (s *Service) requestIdentity(tx *db.Tx, by db.Caller, e entry, c identityCh
 	}
 	held.change, noted = c, c.changes("requested.")
 	noted.Add("approval", nil, api.ApprovalPending)
-	if s.job != nil && earlier.approvalID == "" {
+	if s.lines != nil && earlier.approvalID == "" {
 		if held.approvalID, err = s.addIdentityLine(tx, e, c); err == nil {
 			err = holdIdentity(tx, e, c, held.approvalID)
 		}

@@ -15,7 +15,7 @@ type filter struct {
 	status    *string
 	tagID     string
 	external  *string
-	ids       []string // only these, maxIDs at most
+	ids       []string // only these, MaxIDs at most
 	words     []string
 	tails     [][]byte // finds the accounts that end with the only word: see lastDigits
 	order     order
@@ -97,14 +97,7 @@ func (f filter) statement(q db.Q, begin string) (*db.Statement, error) {
 		sql.Add(` AND e.external_id = `, *f.external)
 	}
 	if f.ids != nil {
-		sql.Add(` AND e.id IN (`)
-		for i := range maxIDs { // always the same number, so that there is one statement to prepare
-			if i > 0 {
-				sql.Add(`, `)
-			}
-			sql.Add(``, stored(f.ids[min(i, len(f.ids)-1)]))
-		}
-		sql.Add(`)`)
+		sql.AddList(` AND e.id IN (`, storedAll(f.ids))
 	}
 	for _, word := range rest {
 		sql.Add(` AND (e.words LIKE `, "% "+word+"%")

@@ -17,28 +17,24 @@ type matches struct {
 	mine map[string]bool     // for match=id: whether an entry is of this workspace; unknown ones are absent
 }
 
-// lookupsAtOnce is how many values one statement looks up. It is always the same number, so that there is one statement to prepare. It is
-// enough for a whole transaction, so that one query suffices.
-const lookupsAtOnce = importBatch
-
 // look finds the entries that rows match.
-func (a *applier) look(rows []*entryfile.Row) error {
+func (a *Applier) look(rows []*entryfile.Row) error {
 	a.matches = matches{ids: map[string][]string{}, mine: map[string]bool{}}
 	var keys []any
 	for _, row := range rows {
 		switch {
 		case a.wrong[row] != nil:
-		case a.match == matchID && row.ID != "":
+		case a.Match == entryfile.MatchID && row.ID != "":
 			keys = append(keys, stored(row.ID))
 		default:
 			keys = append(keys, a.keysOf(row.Fields, row.Methods)...)
 		}
 	}
-	for some := range slices.Chunk(keys, lookupsAtOnce) {
+	for some := range slices.Chunk(keys, idsAtOnce) { // one statement for a whole transaction
 		err := a.tx.EachOf(a.lookup(some), func(r db.Rows) error {
 			id := db.UnpackID("entry", r, 0)
-			if a.match == matchID {
-				a.matches.mine[id] = r.Int(1) == a.workspace
+			if a.Match == entryfile.MatchID {
+				a.matches.mine[id] = r.Int(1) == a.Workspace
 			} else {
 				a.matches.add(string(r.Raw(1)), id)
 			}
@@ -52,40 +48,31 @@ func (a *applier) look(rows []*entryfile.Row) error {
 }
 
 // lookup returns the statement that looks up values.
-func (a *applier) lookup(some []any) *db.Statement {
-	var sql *db.Statement
-	switch a.match {
-	case matchID:
-		sql = db.NewStatement(`SELECT id, workspace_number FROM directory_entry WHERE id IN (`)
-	case matchAccount:
-		sql = db.NewStatement(`SELECT m.entry_id, m.account_key FROM receiving_method m WHERE m.account_key IN (`)
-	default:
-		column := map[string]string{matchEmail: "email_key", matchPhone: "phone_key"}[a.match]
-		sql = db.NewStatement(`SELECT id, `+column+` FROM directory_entry WHERE workspace_number = `, a.workspace)
-		sql.Add(` AND deleted_at IS NULL AND ` + column + ` IN (`)
-	}
-	for i := range lookupsAtOnce {
-		if i > 0 {
-			sql.Add(`, `)
-		}
-		sql.Add(``, some[min(i, len(some)-1)])
-	}
-	sql.Add(`)`)
-	if a.match == matchAccount {
+func (a *Applier) lookup(some []any) *db.Statement {
+	sql := db.NewStatement(``)
+	switch a.Match {
+	case entryfile.MatchID:
+		sql.AddList(`SELECT id, workspace_number FROM directory_entry WHERE id IN (`, some)
+	case entryfile.MatchAccount:
+		sql.AddList(`SELECT m.entry_id, m.account_key FROM receiving_method m WHERE m.account_key IN (`, some)
 		// A retired or rejected method identifies no entry. With a join, the planners would start with all entries of the workspace.
-		sql.Add(` AND m.status IN ('pending', 'active') AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.workspace)
+		sql.Add(` AND m.status IN ('pending', 'active') AND (SELECT e.workspace_number FROM directory_entry e WHERE e.id = m.entry_id AND e.deleted_at IS NULL) = `, a.Workspace)
+	default:
+		column := map[string]string{entryfile.MatchEmail: "email_key", entryfile.MatchPhone: "phone_key"}[a.Match]
+		sql.Add(`SELECT id, `+column+` FROM directory_entry WHERE workspace_number = `, a.Workspace)
+		sql.AddList(` AND deleted_at IS NULL AND `+column+` IN (`, some)
 	}
 	return sql
 }
 
 // keysOf returns the keys by which an entry with fields and methods is found.
-func (a *applier) keysOf(fields api.Fields, methods []api.ReceivingMethodCreate) (keys []any) {
-	switch a.match {
-	case matchEmail, matchPhone:
-		if key := db.MatchKey(a.match, fields); key != nil {
+func (a *Applier) keysOf(fields api.Fields, methods []api.ReceivingMethodCreate) (keys []any) {
+	switch a.Match {
+	case entryfile.MatchEmail, entryfile.MatchPhone:
+		if key := db.MatchKey(a.Match, fields); key != nil {
 			keys = append(keys, key)
 		}
-	case matchAccount:
+	case entryfile.MatchAccount:
 		for _, m := range methods[:min(len(methods), 1)] {
 			for _, key := range a.accounts.Lookups(vault.NormalNumber(m.AccountID)) {
 				keys = append(keys, key)
@@ -110,25 +97,29 @@ func matchKey(key any) string {
 	return text
 }
 
-// matched records that rows may match a created or changed entry. before are the fields that it had.
-func (a *applier) matched(id string, before, after api.Fields) {
+// matched records that rows may match a created or changed entry. before are the fields that it had, and added its new methods.
+func (a *Applier) matched(id string, before, after api.Fields, added []api.ReceivingMethodCreate) {
 	for _, key := range a.keysOf(before, nil) {
 		a.matches.ids[matchKey(key)] = slices.DeleteFunc(a.matches.ids[matchKey(key)], func(other string) bool { return other == id })
 	}
-	for _, key := range a.keysOf(after, nil) {
+	keys := a.keysOf(after, nil)
+	for i := range added {
+		keys = append(keys, a.keysOf(nil, added[i:i+1])...)
+	}
+	for _, key := range keys {
 		a.matches.add(matchKey(key), id)
 	}
 }
 
 // find returns the id of the entry that a row matches, or "" if it matches none.
-func (a *applier) find(row *entryfile.Row) (string, error) {
-	switch a.match {
-	case matchID:
+func (a *Applier) find(row *entryfile.Row) (string, error) {
+	switch a.Match {
+	case entryfile.MatchID:
 		if row.ID != "" && !a.matches.mine[row.ID] {
-			return row.ID, fault.Invalid(matchID, "is not that of an entry of this workspace: without ids, lines make new entries")
+			return row.ID, fault.Invalid(entryfile.MatchID, "is not that of an entry of this workspace: without ids, lines make new entries")
 		}
 		return row.ID, nil
-	case matchExternal:
+	case entryfile.MatchExternal:
 		if row.ExternalID == nil {
 			return "", nil
 		}
@@ -151,5 +142,5 @@ func (a *applier) find(row *entryfile.Row) (string, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", fault.Invalid(a.match, "is that of more than one entry")
+	return "", fault.Invalid(a.Match, "is that of more than one entry")
 }

@@ -60,11 +60,6 @@ func (e entry) ref() entryRef {
 	return entryRef{id: e.ID, workspaceID: e.WorkspaceID, workspace: e.workspace}
 }
 
-func tagsOfEntry(q db.Q, entryID string) ([]api.Tag, error) {
-	return db.Collect(q, func(r db.Rows) api.Tag { return api.Tag{ID: r.Text(0), Name: r.Text(1)} },
-		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(entryID))
-}
-
 // chosenAt returns when the methods of an entry were made the default, for those that were.
 func chosenAt(q db.Q, entryID string) (map[string]int64, error) {
 	at := map[string]int64{}

@@ -87,31 +87,18 @@ func (s *Service) applyMethod(tx *db.Tx, a approval.Approval, c methodChange) (a
 	if err != nil {
 		return nil, "", err
 	}
-	m, err := s.activate(tx, e, methods, c, people.CoolingHours())
 	var changes audit.Changes
 	changes.Add("entry_id", nil, e.ID)
-	changes.Add("status", c.Method.Status, m.Status)
-	changes.AddMasked("account_id", c.Old.AccountID, m.AccountID)
-	if c.Default {
-		changes.Add("default_method", c.OldDefault.ID, m.ID)
-	}
-	changes.Add("payable_at", nil, m.PayableAt)
-	return changes, "a receiving method of " + e.Label + " (" + m.Provider + ")", err
+	err = s.approve(tx, e, c, methods, people.CoolingHours(), &changes)
+	return changes, "a receiving method of " + e.Label + " (" + c.Method.Provider + ")", err
 }
 
 // dropMethod ends a method that will not be approved. One that was payable before stays payable.
 func (s *Service) dropMethod(tx *db.Tx, a approval.Approval, c methodChange) (audit.Changes, string, error) {
 	var changes audit.Changes
 	changes.Add("entry_id", nil, a.AboutID)
-	ended, err := tx.Row(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE id = $1 AND status = 'pending' RETURNING id`, a.SubjectID).
-		Scan(new(string))
-	if err != nil {
-		return nil, "", err
-	}
-	if ended {
-		changes.Add("status", api.MethodPending, api.MethodRejected)
-	}
-	return changes, "a receiving method of " + c.EntryLabel + " (" + c.Method.Provider + ")", nil
+	err := reject(tx, a.SubjectID, &changes)
+	return changes, "a receiving method of " + c.EntryLabel + " (" + c.Method.Provider + ")", err
 }
 
 // show returns old and new values, with account numbers in full or masked.

@@ -69,7 +69,7 @@ func (s *Service) makePayable(tx *db.Tx, by db.Caller, e entry, methods []api.Re
 		return m, nil, err
 	}
 	takes = append(takes, sameBefore(methods, m)...)
-	if s.job != nil && len(takes) == 0 {
+	if s.lines != nil && len(takes) == 0 {
 		noted.Add("approval", nil, api.ApprovalPending)
 		return m, noted, s.addMethodLine(tx, e, methods, c, version)
 	}
@@ -224,6 +224,27 @@ func (s *Service) payAgain(tx *db.Tx, by db.Caller, e entry) (audit.Changes, err
 	return noted, nil
 }
 
+// approve makes a method payable, or the default, as an approval allows. It adds that to the changes for the audit log.
+func (s *Service) approve(tx *db.Tx, e entry, c methodChange, methods []api.ReceivingMethod, hours int64, changes *audit.Changes) error {
+	m, err := s.activate(tx, e, methods, c, hours)
+	changes.Add("status", c.Method.Status, m.Status)
+	changes.AddMasked("account_id", c.Old.AccountID, m.AccountID)
+	if c.Default {
+		changes.Add("default_method", c.OldDefault.ID, m.ID)
+	}
+	changes.Add("payable_at", nil, m.PayableAt)
+	return err
+}
+
+// reject ends a method that waits for approval. One that was payable before stays payable. It adds that to the changes for the audit log.
+func reject(tx *db.Tx, methodID string, changes *audit.Changes) error {
+	ended, err := tx.Row(`UPDATE receiving_method SET status = 'rejected', version = version + 1 WHERE id = $1 AND status = 'pending' RETURNING id`, methodID).Scan(new(string))
+	if ended {
+		changes.Add("status", api.MethodPending, api.MethodRejected)
+	}
+	return err
+}
+
 // settleBatch is how many methods are read at a time.
 const settleBatch = 100
 
@@ -249,11 +270,7 @@ func (s *Service) Settle(ctx context.Context) error {
 }
 
 func (s *Service) settleOne(ctx context.Context, by db.Caller, methodID, entryID string) error {
-	var at entryRef
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		at, err = locate(q, entryID)
-		return err
-	})
+	at, err := s.locate(ctx, entryID)
 	if err == nil {
 		err = s.vault.Ready(ctx, at.workspace)
 	}
@@ -261,7 +278,7 @@ func (s *Service) settleOne(ctx context.Context, by db.Caller, methodID, entryID
 		return err
 	}
 	_, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		e, err := read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 RETURNING `+columns, at)
+		e, err := lockAny(tx, at)
 		if err != nil {
 			return struct{}{}, audit.Event{}, err
 		}

@@ -76,7 +76,7 @@ func TestEveryPropertySurvivesEveryWayThroughTheDirectory(t *testing.T) {
 		id := admin.Entries("external_id", imported["external_id"]).OK().Column("id")[0]
 		has(t, admin, id, "imported", imported)
 		for _, format := range []string{"csv", "ndjson"} {
-			file := string(admin.Get(exportPath(n, "format", format)).Body)
+			file := string(admin.Get("/v1/directory/export?" + servertest.Query("workspace_id", n.First.WorkspaceID, "format", format)).Body)
 			for name, value := range imported {
 				if !strings.Contains(file, value) {
 					t.Errorf("the export as %s lacks %s", format, name)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"bursar/api"
@@ -33,19 +32,14 @@ type Service struct {
 	cursors   *web.Cursors
 	approvals *approval.Service
 	common    *entryword.Common
-	imports   *imports
-	job       *job // the job that this copy of the service works for; nil for none
+	lines     *lineWriter // of the job that this copy of the service works for; nil for none
 }
 
 // New returns the service.
 func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service) *Service {
-	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon(), imports: newImports()}
+	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, common: entryword.NewCommon()}
 	approvals.Register(s.methodApprovals())
 	approvals.Register(s.identityApprovals())
-	approvals.Register(s.jobApprovals(ImportKind, approval.Actions(audit.ImportApproved, audit.ImportRejected,
-		audit.ImportWithdrawn, audit.ImportExpired)))
-	approvals.Register(s.jobApprovals(BulkKind, approval.Actions(audit.BulkApproved, audit.BulkRejected,
-		audit.BulkWithdrawn, audit.BulkExpired)))
 	return s
 }
 
@@ -208,17 +202,22 @@ var errTaken = fault.New(api.CodeExternalIDTaken, "another entry of the workspac
 // authorize requires a permission in the workspace of an entry. It returns where the entry is and all permissions of the caller there. It runs
 // the same query for an entry that does not exist, so that the time does not reveal whether it does.
 func (s *Service) authorize(ctx context.Context, by db.Caller, entryID string, need access.Permission) (at entryRef, held access.Set, err error) {
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		at, err = locate(q, entryID)
-		return err
-	})
-	if err == nil {
+	if at, err = s.locate(ctx, entryID); err == nil {
 		err = s.authority.RequireInWorkspace(ctx, by.Actor, at.workspaceID, need)
 	}
 	if err == nil {
 		held, err = s.authority.Permissions(ctx, by.Actor, at.workspaceID)
 	}
 	return at, held, err
+}
+
+// locate returns where an entry is; the workspace is empty if there is none.
+func (s *Service) locate(ctx context.Context, entryID string) (at entryRef, err error) {
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
+		at, err = locate(q, entryID)
+		return err
+	})
+	return at, err
 }
 
 // Create adds an entry.
@@ -231,7 +230,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 	if err != nil {
 		return api.Created{}, err
 	}
-	on, err := s.onDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
+	on, err := s.OnDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
 	if err != nil {
 		return api.Created{}, err
 	}
@@ -243,47 +242,22 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 			return api.Created{}, err
 		}
 	}
-	e := newEntry(workspace, in.EntryCreate)
-	words, doubtful := s.common.Split(e.WorkspaceID, strings.Fields(e.words))
-	var common []string
-	created, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
-		e := e
-		err := oneAtATime(tx, e.workspace, on)
+	rules := Rules{WorkspaceID: in.WorkspaceID, Workspace: workspace, Held: held, OnDuplicate: on}
+	created, err := edit(ctx, s, by, rules, func(w *editor) (api.Created, error) {
+		e := newEntry(workspace, in.EntryCreate)
+		err := oneAtATime(w.tx, workspace, on)
+		if err == nil {
+			w.tags, err = knownTags(w.tx, in.WorkspaceID, in.Tags)
+		}
 		if err != nil {
-			return api.Created{}, audit.Event{}, err
+			return api.Created{}, err
 		}
-		found, err := doubles(tx, e, on, held)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
+		found, err := w.create(&e, in.Tags)
+		if err == nil && in.Method != nil {
+			err = w.addMethods(e, nil, []api.ReceivingMethodCreate{*in.Method})
 		}
-		e.ID = tx.NewID("entry")
-		known, err := knownTags(tx, e.WorkspaceID, in.Tags)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		tags, err := resolveTags(tx, known, e, in.Tags, held)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		if err := insert(tx, e, words); err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		if err := notHeld(tx.Q, e.workspace, e.ExternalID, e.ID); err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		if common, err = declareCommon(tx, e.workspace, doubtful); err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		created, event := api.Created{ID: e.ID, Duplicates: found}, e.event(audit.EntryCreated, "Created")
-		if err := attach(tx, e.ID, tags); err != nil || in.Method == nil {
-			return created, event, err
-		}
-		_, added, err := s.addMethod(tx, by, e, nil, *in.Method)
-		return created, audit.All(event, added), err
+		return api.Created{ID: e.ID, Duplicates: found}, err
 	})
-	if err == nil {
-		s.common.Learn(e.WorkspaceID, common)
-	}
 	return created, externalIDTaken(err)
 }
 
@@ -297,71 +271,24 @@ func (s *Service) Update(ctx context.Context, by db.Caller, in UpdateInput) (api
 	if err := s.vault.Ready(ctx, at.workspace); err != nil {
 		return api.Created{}, err
 	}
-	updated, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Created, audit.Event, error) {
-		before, err := lock(tx, at)
+	rules := Rules{WorkspaceID: at.workspaceID, Workspace: at.workspace, Held: held}
+	updated, err := edit(ctx, s, by, rules, func(w *editor) (api.Created, error) {
+		before, err := lock(w.tx, at)
 		if err == nil {
-			err = access.RequireModeOfPayee(tx.Q, by.Actor, at.workspaceID, in.ID, false)
+			err = access.RequireModeOfPayee(w.tx.Q, by.Actor, at.workspaceID, in.ID, false)
 		}
 		if err != nil {
-			return api.Created{}, audit.Event{}, err
+			return api.Created{}, err
 		}
 		after, err := before.with(in.EntryUpdate)
+		if err == nil {
+			w.tags, err = knownTags(w.tx, at.workspaceID, in.Tags)
+		}
 		if err != nil {
-			return api.Created{}, audit.Event{}, err
+			return api.Created{}, err
 		}
-		after, change, noted, err := s.splitIdentity(tx, by, before, after, in.Status)
-		if err != nil {
-			return api.Created{}, audit.Event{}, err
-		}
-		changed := !after.same(before)
-		event := after.event(audit.EntryUpdated, "Updated")
-		if changed {
-			event.Changes = before.changesTo(after)
-			if err = update(tx, before, after); err == nil && after.ExternalID != before.ExternalID {
-				err = notHeld(tx.Q, after.workspace, after.ExternalID, after.ID)
-			}
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-		}
-		event.Changes = append(event.Changes, noted...)
-		changed = changed || len(noted) > 0
-		answer := api.Created{ID: in.ID}
-		if !change.isEmpty() {
-			held, requested, err := s.requestIdentity(tx, by, after, change, nil)
-			if err != nil {
-				return answer, audit.Event{}, err
-			}
-			answer.ApprovalID, answer.PendingChange = held.shownID, held.wire()
-			if !changed && len(requested) > 0 {
-				event.Description = "Asked to change " + after.Type + " " + after.Label
-			}
-			event.Changes = append(event.Changes, requested...)
-			changed = changed || len(requested) > 0
-		}
-		if in.Tags != nil {
-			known, err := knownTags(tx, after.WorkspaceID, in.Tags)
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-			gone, added, err := replaceTags(tx, known, after, in.Tags, held)
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-			event.Changes.AddItems("tags", gone, added)
-			retagged := len(gone)+len(added) > 0
-			if retagged && after.same(before) {
-				err = touch(tx, after.ID)
-			}
-			if err != nil {
-				return api.Created{}, audit.Event{}, err
-			}
-			changed = changed || retagged
-		}
-		if !changed {
-			return answer, audit.None("nothing changed"), nil
-		}
-		return answer, event, nil
+		done, err := w.update(before, after, in.Status, in.Tags)
+		return api.Created{ID: in.ID, ApprovalID: done.held.shownID, PendingChange: done.held.wire()}, err
 	})
 	return updated, externalIDTaken(err)
 }

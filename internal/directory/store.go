@@ -25,6 +25,14 @@ func propertyColumns(table string) string {
 // stored returns the query parameter for the id of an entry.
 func stored(id string) any { return db.PackID("entry", id) }
 
+func storedAll(ids []string) []any {
+	all := make([]any, len(ids))
+	for i, id := range ids {
+		all[i] = stored(id)
+	}
+	return all
+}
+
 // entryRef identifies an entry and its workspace: the row itself has only the number of the workspace.
 type entryRef struct {
 	id, workspaceID string
@@ -79,8 +87,8 @@ func lockAny(tx *db.Tx, at entryRef) (entry, error) {
 	return read(tx.Q, `UPDATE directory_entry SET updated_at = updated_at WHERE id = $1 RETURNING `+columns, at)
 }
 
-// externalAtOnce is how many external ids one statement looks up. It is always the same number, so that there is one statement to prepare.
-const externalAtOnce = 100
+// idsAtOnce is how many ids or keys one statement looks up.
+const idsAtOnce = 512
 
 // withExternalIDs returns the ids of the entries that have some external ids.
 func withExternalIDs(q db.Q, workspace int64, given []string) (map[string]string, error) {
@@ -91,16 +99,9 @@ func withExternalIDs(q db.Q, workspace int64, given []string) (map[string]string
 // condition and the list.
 func matchExternalIDs(q db.Q, selection, condition string, workspace int64, given []string) (map[string]string, error) {
 	found := map[string]string{}
-	for some := range slices.Chunk(given, externalAtOnce) {
+	for some := range slices.Chunk(given, idsAtOnce) {
 		sql := db.NewStatement(selection, workspace)
-		sql.Add(condition)
-		for i := range externalAtOnce {
-			if i > 0 {
-				sql.Add(`, `)
-			}
-			sql.Add(``, some[min(i, len(some)-1)])
-		}
-		sql.Add(`)`)
+		sql.AddList(condition, db.Args(some))
 		err := q.EachOf(sql, func(r db.Rows) error {
 			found[r.Text(0)] = db.UnpackID("entry", r, 1)
 			return nil

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -301,8 +300,7 @@ func replaceTags(tx *db.Tx, known map[string]api.Tag, e entry, given []string, h
 	if err != nil {
 		return nil, nil, err
 	}
-	current, err := db.Collect(tx.Q, func(r db.Rows) api.Tag { return api.Tag{ID: r.Text(0), Name: r.Text(1)} },
-		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(e.ID))
+	current, err := tagsOfEntry(tx.Q, e.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -326,35 +324,34 @@ func hasTag(tags []api.Tag, id string) bool {
 	return slices.ContainsFunc(tags, func(t api.Tag) bool { return t.ID == id })
 }
 
-func tagNames(q db.Q, entryID string) ([]string, error) {
-	return db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(entryID))
+func tagsOfEntry(q db.Q, entryID string) ([]api.Tag, error) {
+	return db.Collect(q, func(r db.Rows) api.Tag { return api.Tag{ID: r.Text(0), Name: r.Text(1)} },
+		`SELECT t.id, t.name FROM directory_entry_tag x JOIN directory_tag t ON t.id = x.tag_id WHERE x.entry_id = $1 ORDER BY t.name_key`, stored(entryID))
 }
 
-// placesStep rounds the number of parameters up, so that lists of similar length share
-// one prepared statement.
-const placesStep = 25
+func tagNames(q db.Q, entryID string) ([]string, error) {
+	tags, err := tagsOfEntry(q, entryID)
+	names := make([]string, 0, len(tags))
+	for _, t := range tags {
+		names = append(names, t.Name)
+	}
+	return names, err
+}
 
 // tagNamesOf returns the tags of several entries, each in the order of tagNames.
 func tagNamesOf(q db.Q, workspaceID string, entryIDs []string) (map[string][]string, error) {
-	var args []any
-	var places strings.Builder
-	for i := range (len(entryIDs) + placesStep - 1) / placesStep * placesStep {
-		if i > 0 {
-			places.WriteByte(',')
-		}
-		args = append(args, stored(entryIDs[min(i, len(entryIDs)-1)]))
-		fmt.Fprintf(&places, "$%d", len(args))
-	}
+	sql := db.NewStatement(``)
+	sql.AddList(`SELECT x.entry_id, t.name, t.workspace_id FROM directory_entry_tag x CROSS JOIN directory_tag t
+		WHERE t.id = x.tag_id AND x.entry_id IN (`, storedAll(entryIDs))
+	sql.Add(` AND x.live = TRUE ORDER BY x.entry_id, t.name_key`)
 	names := map[string][]string{}
 	// If the query had the workspace, the planners would start with all its tags and all entries that have them.
-	err := q.Each(func(r db.Rows) error {
+	err := q.EachOf(sql, func(r db.Rows) error {
 		if r.Text(2) == workspaceID {
 			id := db.UnpackID("entry", r, 0)
 			names[id] = append(names[id], r.Text(1))
 		}
 		return nil
-	}, `SELECT x.entry_id, t.name, t.workspace_id FROM directory_entry_tag x CROSS JOIN directory_tag t
-		WHERE t.id = x.tag_id AND x.entry_id IN (`+places.String()+`) AND x.live = TRUE ORDER BY x.entry_id, t.name_key`, args...)
+	})
 	return names, err
 }

@@ -59,7 +59,7 @@ func TestASearchFindsTheLastFourDigitsOfAnAccount(t *testing.T) {
 		if strings.Count(file, "\n") != 3 {
 			t.Errorf("the export has\n%s", file)
 		}
-		if got := did(bulk(c, "deactivate", servertest.Body{"filter": servertest.Body{"q": "4711"}}).OK()); got != "completed 3 0 0" {
+		if got := servertest.Changed(c.Bulk("deactivate", servertest.Body{"filter": servertest.Body{"q": "4711"}}).OK()); got != "completed 3 0 0" {
 			t.Errorf("a bulk of what is found: %s", got)
 		}
 		c.Patch("/v1/directory/"+ada+"/receiving-methods/"+c.AddMethod(ada, servertest.Account("00001111")), servertest.Body{"account_id": "00002222"}).OK()
@@ -88,7 +88,7 @@ func importAccounts(t *testing.T, c *servertest.Client, persons, accounts int, d
 			t.Fatal(err)
 		}
 	}
-	if got := counts(c.Import(file.String())); got != fmt.Sprintf("completed %d 0 0 0", persons) {
+	if got := servertest.Counts(c.Import(file.String())); got != fmt.Sprintf("completed %d 0 0 0", persons) {
 		t.Fatalf("the import is %s", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/mail"
 	"bursar/internal/payout"
 	"bursar/internal/work"
@@ -29,8 +30,8 @@ func (s *Server) RunBackground(ctx context.Context) {
 	others.Go(func() { s.audit.Sequencer().Run(ctx, s.log.Logger) })
 	others.Go(func() { s.audit.Signer().Run(ctx) })
 	others.Go(func() { s.retention.Run(ctx, s.log.Logger) })
-	others.Go(func() { s.directory.RunImports(ctx, s.log.Logger) })
-	others.Go(func() { s.directory.RunDecisions(ctx, s.log.Logger) })
+	others.Go(func() { s.transfer.RunImports(ctx, s.log.Logger) })
+	others.Go(func() { s.transfer.RunDecisions(ctx, s.log.Logger) })
 	others.Go(func() { s.dispatcher.Run(ctx) })
 	others.Go(func() { s.books.Run(ctx, s.log.Logger) })
 	defer others.Wait()
@@ -49,7 +50,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
-		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx), payout.ExpireUsed(tx), mail.Expire(tx)); err != nil {
+		if err := errors.Join(budget.Expire(tx), transfer.ExpireImports(tx), directory.ExpireMerges(tx), payout.ExpireUsed(tx), mail.Expire(tx)); err != nil {
 			return struct{}{}, exempt, err
 		}
 		if err := s.vault.Expire(tx); err != nil {

@@ -3,7 +3,7 @@ package server
 import (
 	"bursar/api"
 	"bursar/internal/audit"
-	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/web"
 )
 
@@ -14,6 +14,7 @@ func (s *Server) routes() []web.Route {
 		e     = s.endpoints()
 		id    = s.identity
 		dir   = s.directory
+		moves = s.transfer
 		work  = s.workspaces
 		orgs  = s.organizations
 		trail = s.audit
@@ -43,22 +44,22 @@ func (s *Server) routes() []web.Route {
 		web.Change(e, api.CreateTag, audit.TagCreated, dir.CreateTag),
 		web.Change(e, api.UpdateTag, audit.TagUpdated, dir.UpdateTag),
 		web.Change(e, api.DeleteTag, audit.TagDeleted, dir.DeleteTag),
-		web.List(e, api.ListImports, dir.Imports),
-		web.Receive(e, api.StartImport, audit.ImportStarted, directory.MaxImport, dir.Import),
-		web.Read(e, api.GetImport, dir.GetImport),
-		web.Download(e, api.DownloadRefusedLines, audit.ImportDownloaded, dir.RefusedLines),
-		web.Download(e, api.DownloadImportPlan, audit.ImportDownloaded, dir.Plan),
-		web.Change(e, api.StartHeldImport, audit.ImportStarted, dir.StartImport),
-		web.Change(e, api.CancelImport, audit.ImportCancelled, dir.CancelImport),
-		web.Download(e, api.ExportDirectory, audit.DirectoryExported, dir.Export),
-		web.Change(e, api.BatchEntries, audit.EntryCreated, dir.Batch),
+		web.List(e, api.ListImports, moves.Imports),
+		web.Receive(e, api.StartImport, audit.ImportStarted, transfer.MaxImport, moves.Import),
+		web.Read(e, api.GetImport, moves.GetImport),
+		web.Download(e, api.DownloadRefusedLines, audit.ImportDownloaded, moves.RefusedLines),
+		web.Download(e, api.DownloadImportPlan, audit.ImportDownloaded, moves.Plan),
+		web.Change(e, api.StartHeldImport, audit.ImportStarted, moves.StartImport),
+		web.Change(e, api.CancelImport, audit.ImportCancelled, moves.CancelImport),
+		web.Download(e, api.ExportDirectory, audit.DirectoryExported, moves.Export),
+		web.Change(e, api.BatchEntries, audit.EntryCreated, moves.Batch),
 		web.List(e, api.ListMerges, dir.Merges),
 		web.Read(e, api.GetMerge, dir.GetMerge),
 		web.Change(e, api.UndoMerge, audit.EntryUnmerged, dir.UndoMerge),
-		web.Change(e, api.BulkEntries, audit.EntryUpdated, dir.Bulk),
-		web.Read(e, api.GetBulk, dir.GetBulk),
-		web.Change(e, api.CancelBulk, audit.BulkCancelled, dir.CancelBulk),
-		web.Change(e, api.UndoBulk, audit.EntryUpdated, dir.UndoBulk),
+		web.Change(e, api.BulkEntries, audit.EntryUpdated, moves.Bulk),
+		web.Read(e, api.GetBulk, moves.GetBulk),
+		web.Change(e, api.CancelBulk, audit.BulkCancelled, moves.CancelBulk),
+		web.Change(e, api.UndoBulk, audit.EntryUpdated, moves.UndoBulk),
 		web.Read(e, api.GetEntry, dir.Get),
 		web.Change(e, api.UpdateEntry, audit.EntryUpdated, dir.Update),
 		web.Change(e, api.DeleteEntry, audit.EntryDeleted, dir.Delete),

@@ -23,6 +23,7 @@ import (
 	"bursar/internal/console"
 	"bursar/internal/db"
 	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/identity"
 	"bursar/internal/leaver"
 	"bursar/internal/ledger"
@@ -49,6 +50,7 @@ type Server struct {
 	approvals     *approval.Service
 	rules         *payout.Rules
 	directory     *directory.Service
+	transfer      *transfer.Service
 	workspaces    *workspace.Service
 	organizations *organization.Service
 	leavers       *leaver.Service
@@ -146,6 +148,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		approvals:     approvals,
 		rules:         rules,
 		directory:     payees,
+		transfer:      transfer.New(d, v, authority, cursors, approvals, payees),
 		workspaces:    workspace.New(d, authority, cursors, links, approvals),
 		organizations: organization.New(d, authority, cursors, c.AuditRetentionMinDays),
 		leavers:       leaver.New(d, authority, approvals),
@@ -181,7 +184,7 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 	}
 	s.console, err = console.New(console.Services{
 		Identity: s.identity, Authority: authority, Clients: s.clients, SignIn: s.signin,
-		Directory: s.directory, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Leavers: s.leavers, Operators: s.operators, Audit: s.audit,
+		Directory: s.directory, Transfer: s.transfer, Approvals: s.approvals, Workspaces: s.workspaces, Organizations: s.organizations, Leavers: s.leavers, Operators: s.operators, Audit: s.audit,
 		Ledger: s.ledger, Payouts: s.payouts, Rules: rules, Sandbox: s.sandbox, Rails: rails,
 	}, console.Config{PublicURL: c.PublicURL, Endpoints: s.endpoints(), Sealer: sealer, Count: func(x *web.Exchange, callerID string) error { return s.count(x, callerID, 1) }})
 	if err != nil {

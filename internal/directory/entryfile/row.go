@@ -109,3 +109,35 @@ func encoded(value any) json.RawMessage {
 	}
 	return out
 }
+
+// What matches a row with an existing entry.
+const (
+	MatchID       = "id"
+	MatchExternal = "external_id"
+	MatchEmail    = "email"
+	MatchPhone    = "phone"
+	MatchAccount  = "account"
+)
+
+// Matches lists what can match a row with an existing entry.
+func Matches() []string {
+	return []string{MatchID, MatchExternal, MatchEmail, MatchPhone, MatchAccount}
+}
+
+// What is done with a row that matches an existing entry.
+const (
+	OnMatchUpdate = "update"
+	OnMatchSkip   = "skip"
+	OnMatchRefuse = "refuse"
+)
+
+// OnMatches lists what can be done with a row that matches an existing entry.
+func OnMatches() []string { return []string{OnMatchUpdate, OnMatchSkip, OnMatchRefuse} }
+
+// The results of a row.
+const (
+	Created   = "created"
+	Updated   = "updated"
+	Unchanged = "unchanged"
+	Refused   = "refused"
+)

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/approval"
 	"bursar/internal/db"
 	"bursar/internal/directory"
+	"bursar/internal/directory/transfer"
 	"bursar/internal/web"
 )
 
@@ -153,9 +154,10 @@ func (c *Client) AddMethod(entry string, body Body) string {
 }
 
 // Worker returns a service that works on imports, like another node.
-func (n *Node) Worker() *directory.Service {
+func (n *Node) Worker() *transfer.Service {
 	authority, cursors := access.NewAuthority(n.DB), web.NewCursors(nil)
-	return directory.New(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""))
+	approvals := approval.New(n.DB, n.Vault, authority, cursors, nil, nil, "")
+	return transfer.New(n.DB, n.Vault, authority, cursors, approvals, directory.New(n.DB, n.Vault, authority, cursors, approvals))
 }
 
 // RunImports works on imports until none is left, as the background work of a node does.
@@ -197,4 +199,24 @@ func (c *Client) Import(file string, query ...string) *Answer {
 	id := c.Do("POST", "/v1/directory/imports?"+Query(query...), file, "Content-Type", "application/octet-stream").OK().Text("id")
 	c.Node.RunImports(c.t)
 	return c.Get("/v1/directory/imports/" + id).OK()
+}
+
+// Counts are what an import has done: created, updated, unchanged, refused.
+func Counts(a *Answer) string {
+	o := a.Object()
+	return fmt.Sprint(o["status"], " ", o["created"], " ", o["updated"], " ", o["unchanged"], " ", o["refused"])
+}
+
+// Bulk sends a bulk about the first workspace.
+func (c *Client) Bulk(action string, more Body) *Answer {
+	c.t.Helper()
+	body := Body{"workspace_id": c.Node.First.WorkspaceID, "action": action}
+	maps.Copy(body, more)
+	return c.Post("/v1/directory/bulk", body)
+}
+
+// Changed are what a bulk has done: changed, unchanged, refused.
+func Changed(a *Answer) string {
+	o := a.Object()
+	return fmt.Sprint(o["status"], " ", o["changed"], " ", o["unchanged"], " ", o["refused"])
 }

@@ -1,4 +1,4 @@
-package directory
+package transfer
 
 import (
 	"context"
@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
@@ -31,30 +30,14 @@ const (
 	importBatchBytes = 1 << 20
 )
 
-// imports is the state of a node about the imports that it works on.
-type imports struct {
-	wake    work.Signal
-	decided work.Signal   // wakes the loop that carries out decisions
-	own     atomic.Uint64 // writes of imports
-
-	mu     sync.Mutex
-	others uint64    // the number of all other writes, when last read
-	busy   time.Time // when the last other write was seen
-}
-
-func newImports() *imports {
-	return &imports{wake: make(work.Signal, importSlots), decided: make(work.Signal, 1)}
-}
-
-func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
-
 // runImport works on an import until it ends or its turn is over.
-func (s *Service) runImport(ctx context.Context, i importRow) error {
-	source := &chunkReader{ctx: ctx, service: s, row: i, part: partFile}
-	file, err := i.open(source)
-	if err == nil && i.at.Offset > 0 {
-		source = &chunkReader{ctx: ctx, service: s, row: i, part: partFile, next: i.at.Offset / chunkSize, skip: int(i.at.Offset % chunkSize)}
-		file.Resume(source, i.at)
+func (s *Service) runImport(ctx context.Context, i job) error {
+	source := s.part(ctx, i, partFile)
+	file, err := i.kind().open(source)
+	if err == nil && i.Position > 0 {
+		source = s.part(ctx, i, partFile)
+		source.next, source.skip = i.Position/chunkSize, int(i.Position%chunkSize)
+		file.Resume(source, i.at())
 	}
 	if err == nil {
 		i, err = s.importAll(ctx, i, file)
@@ -68,7 +51,7 @@ func (s *Service) runImport(ctx context.Context, i importRow) error {
 	case !errors.Is(err, io.EOF):
 		return s.failImport(ctx, i, fault.Invalid("file", err.Error()))
 	}
-	return s.finishImport(ctx, i, api.ImportCompleted, i.reason)
+	return s.finishImport(ctx, i, api.ImportCompleted, i.Reason)
 }
 
 // stoppedImport is why an import cannot continue although its file can be read.
@@ -76,7 +59,7 @@ type stoppedImport struct{ error }
 
 // importAll applies the rest of a file, or as much as one turn has time for. While a transaction runs, the rows of the next one are read.
 // It returns the error that ended the file, or a stoppedImport.
-func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Reader) (importRow, error) {
+func (s *Service) importAll(ctx context.Context, i job, file jobFile) (job, error) {
 	var ahead chan batch
 	defer func() {
 		if ahead != nil {
@@ -84,7 +67,7 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 		}
 	}()
 	polite := s.yielding()
-	b := nextRows(file, polite)
+	b := nextRows(file, rowsAtOnce(polite))
 	for transactions := 1; ; transactions++ {
 		if len(b.rows) == 0 {
 			return i, b.err
@@ -94,11 +77,11 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 		over := transactions == importTurn && b.err == nil
 		if b.err == nil && !over {
 			ahead = make(chan batch, 1)
-			go func() { ahead <- nextRows(file, polite) }()
+			go func() { ahead <- nextRows(file, rowsAtOnce(polite)) }()
 		}
 		held, err := s.stillMay(ctx, i)
 		if err == nil {
-			i, err = s.importRows(ctx, i, file, b, held, over)
+			i, err = s.jobs(ctx, i, file, b, held, over)
 		}
 		if err != nil {
 			return i, stoppedImport{err}
@@ -118,26 +101,6 @@ func (s *Service) importAll(ctx context.Context, i importRow, file entryfile.Rea
 	}
 }
 
-// open begins to read the file of an import.
-func (i importRow) open(source io.Reader) (entryfile.Reader, error) {
-	if i.options.Bulk != nil {
-		return newBulkFile(source), nil
-	}
-	return entryfile.Open(source, i.options.file(i.workspaceID))
-}
-
-// yielding reports whether there was another write a moment ago.
-func (s *Service) yielding() bool {
-	m := s.imports
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := time.Now()
-	if others := s.db.Writes() - m.own.Load(); others != m.others {
-		m.others, m.busy = others, now
-	}
-	return now.Sub(m.busy) < politeTime
-}
-
 // batch is the rows of one transaction.
 type batch struct {
 	rows []*entryfile.Row
@@ -145,12 +108,17 @@ type batch struct {
 	err  error              // from reading ahead
 }
 
-// nextRows reads the rows of a transaction.
-func nextRows(file entryfile.Reader, polite bool) (b batch) {
-	most, begin := importBatch, file.Position().Offset
+// rowsAtOnce returns how many rows a transaction applies.
+func rowsAtOnce(polite bool) int {
 	if polite {
-		most = politeBatch
+		return politeBatch
 	}
+	return importBatch
+}
+
+// nextRows reads the rows of a transaction.
+func nextRows(file jobFile, most int) (b batch) {
+	begin := file.Position().Offset
 	for n := 0; n < most && file.Position().Offset-begin < importBatchBytes; {
 		row, err := file.Next()
 		if b.at = file.Position(); err != nil {
@@ -165,83 +133,70 @@ func nextRows(file entryfile.Reader, polite bool) (b batch) {
 
 // stillMay returns the permissions of the account that requested the import, or why it may not continue: an import ends when that access
 // ends.
-func (s *Service) stillMay(ctx context.Context, i importRow) (access.Set, error) {
+func (s *Service) stillMay(ctx context.Context, i job) (access.Set, error) {
 	err := s.db.Read(ctx, func(q db.Q) error { return identity.RequireCredential(q, i.actor) })
 	if err == nil {
-		err = s.authority.RequireInWorkspace(ctx, i.actor, i.workspaceID, i.needs())
+		err = s.authority.RequireInWorkspace(ctx, i.actor, i.WorkspaceID, i.needs())
 	}
 	if err != nil {
 		return 0, err
 	}
-	return s.authority.Permissions(ctx, i.actor, i.workspaceID)
+	return s.authority.Permissions(ctx, i.actor, i.WorkspaceID)
 }
 
-// importRows applies rows, and stores the position after them in the same transaction. The last transaction of a turn releases the claim.
-func (s *Service) importRows(ctx context.Context, i importRow, file entryfile.Reader, b batch, held access.Set, over bool) (importRow, error) {
-	if err := s.vault.Ready(ctx, i.workspace); err != nil {
+// jobs applies rows, and stores the position after them in the same transaction. The last transaction of a turn releases the claim.
+func (s *Service) jobs(ctx context.Context, i job, file jobFile, b batch, held access.Set, over bool) (job, error) {
+	if err := s.vault.Ready(ctx, i.Workspace); err != nil {
 		return i, err
 	}
-	many := applier{
-		service: s, workspaceID: i.workspaceID, workspace: i.workspace, held: held,
-		match: i.options.Match, onMatch: i.options.OnMatch, onDuplicate: i.options.OnDuplicate, dry: i.options.DryRun, bulk: i.options.Bulk,
-		job: !i.options.DryRun,
+	rules := directory.Rules{WorkspaceID: i.WorkspaceID, Workspace: i.Workspace, Held: held, Match: i.options.Match, OnMatch: i.options.OnMatch,
+		OnDuplicate: i.options.OnDuplicate, DryRun: i.options.DryRun}
+	if !rules.DryRun {
+		rules.JobID = i.ID
+		if rules.OnDuplicate == api.OnDuplicateWarn {
+			rules.OnDuplicate = api.OnDuplicateAllow // only a rehearsal reports each line
+		}
 	}
-	if many.onDuplicate == api.OnDuplicateWarn && !many.dry {
-		many.onDuplicate = api.OnDuplicateAllow // only a rehearsal reports each line
-	}
-	done, err := applyMany(ctx, db.Caller{Actor: i.actor, CoInitiators: i.options.Behind}, many, func(a *applier) (importRow, error) { return s.applyRows(a, i, file, b, over) })
-	s.imports.own.Add(1)
+	done, err := directory.Apply(ctx, s.directory, db.Caller{Actor: i.actor, CoInitiators: i.options.Behind}, rules,
+		func(tx *db.Tx, a *directory.Applier) (job, error) { return s.applyRows(tx, a, i, file, b, over) })
+	s.own.Add(1)
 	if err != nil {
 		return i, err
 	}
 	return done, nil
 }
 
-func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b batch, over bool) (importRow, error) {
-	tx := a.tx
-	if a.job {
-		a.service = s.forJob(i, a.accounts)
-	}
+func (s *Service) applyRows(tx *db.Tx, a *directory.Applier, i job, file jobFile, b batch, over bool) (job, error) {
 	lease := tx.Now() + importLease.Milliseconds()
 	if over {
 		lease = tx.Now()
 	}
 	mine, err := tx.Row(`UPDATE directory_import SET lease_until = $3 WHERE id = $1 AND node = $2 AND status = 'running' RETURNING id`,
-		i.id, i.claim, lease).Scan(new(string))
+		i.ID, i.Node, lease).Scan(new(string))
 	if err == nil && !mine {
 		err = errNotMine
 	}
+	to := i.kind().applier(a)
 	if err == nil {
-		err = a.begin(b.rows)
+		err = to.Begin(b.rows)
 	}
 	if err != nil {
 		return i, err
 	}
 	var refused, plan, changed []byte
 	for _, row := range b.rows {
-		if a.job {
-			a.service.job.line = int64(row.Line)
-		}
-		done, err := a.apply(row)
+		done, err := to.Apply(row)
 		var no *fault.Fault
 		if errors.As(err, &no) {
-			done.action = rowRefused
-			if i.refused == 0 {
-				refused = append(refused, file.RefusedHead()...)
-			}
-			refused = append(refused, file.Refused(row, no.Message)...)
+			done.Action = entryfile.Refused
+			refused = append(refused, file.refuse(&i, row, no.Message)...)
 		} else if err != nil {
 			return i, err
 		}
-		i.count(done.action)
-		if i.options.Bulk != nil {
-			if i.reason == "" && no != nil {
-				i.reason = row.ID + ": " + no.Message
-			}
-			changed = append(changed, done.undo...)
-		}
+		i.count(done.Action)
+		changed = append(changed, done.Undo...)
 		if i.options.DryRun {
-			line := api.ImportLine{Line: row.Line, Action: done.action, ID: done.id, Label: row.Called(), Type: row.Type, Changes: done.changes, Duplicates: done.doubles}
+			line := api.ImportLine{Line: row.Line, Action: done.Action, ID: done.ID, Label: row.Called(), Type: row.Type, Changes: done.Changes, Duplicates: done.Duplicates}
 			if no != nil {
 				line.Reason = no.Message
 			}
@@ -252,34 +207,34 @@ func (s *Service) applyRows(a *applier, i importRow, file entryfile.Reader, b ba
 			plan = append(append(plan, text...), '\n')
 		}
 	}
-	i.at = b.at
+	i.Position, i.PositionLines = b.at.Offset, int64(b.at.Lines)
 	for part, body := range map[string][]byte{partRefused: refused, partPlan: plan, partChanged: changed} {
 		if len(body) > 0 {
-			if err := s.insertChunk(tx, i, part, i.at.Offset, body); err != nil {
+			if err := s.insertChunk(tx, i, part, i.Position, body); err != nil {
 				return i, err
 			}
 		}
 	}
 	return i, tx.Exec(`UPDATE directory_import SET position = $2, position_lines = $3, lines = $4, created = $5, updated = $6, unchanged = $7, refused = $8, reason = $9
-		WHERE id = $1`, i.id, i.at.Offset, i.at.Lines, i.lines, i.created, i.updated, i.unchanged, i.refused, i.reason)
+		WHERE id = $1`, i.ID, i.Position, i.PositionLines, i.Lines, i.Created, i.Updated, i.Unchanged, i.Refused, i.Reason)
 }
 
-func (i *importRow) count(action string) {
-	i.lines++
+func (i *job) count(action string) {
+	i.Lines++
 	switch action {
-	case rowCreated:
-		i.created++
-	case rowUpdated:
-		i.updated++
-	case rowUnchanged:
-		i.unchanged++
-	case rowRefused:
-		i.refused++
+	case entryfile.Created:
+		i.Created++
+	case entryfile.Updated:
+		i.Updated++
+	case entryfile.Unchanged:
+		i.Unchanged++
+	case entryfile.Refused:
+		i.Refused++
 	}
 }
 
 // failImport ends an import that cannot continue. Its changes stay.
-func (s *Service) failImport(ctx context.Context, i importRow, why error) error {
+func (s *Service) failImport(ctx context.Context, i job, why error) error {
 	var no *fault.Fault
 	if !errors.As(why, &no) {
 		return why // for example an error of the store, which may be temporary
@@ -287,8 +242,8 @@ func (s *Service) failImport(ctx context.Context, i importRow, why error) error 
 	return s.finishImport(ctx, i, api.ImportFailed, strings.ReplaceAll(no.Message, "\n", "; "))
 }
 
-func (s *Service) finishImport(ctx context.Context, i importRow, status, reason string) error {
-	if err := s.vault.Ready(ctx, i.workspace); err != nil {
+func (s *Service) finishImport(ctx context.Context, i job, status, reason string) error {
+	if err := s.vault.Ready(ctx, i.Workspace); err != nil {
 		return err
 	}
 	_, err := db.Write(ctx, s.db, db.Caller{Actor: i.actor}, func(tx *db.Tx) (struct{}, audit.Event, error) {
@@ -296,14 +251,11 @@ func (s *Service) finishImport(ctx context.Context, i importRow, status, reason 
 		if i.options.Hold && i.options.DryRun {
 			end = holdAgain
 		}
-		done, err := end(tx, i.id, i.claim, status, reason)
-		if err == nil && done.id == "" {
+		done, err := end(tx, i.ID, i.Node, status, reason)
+		if err == nil && done.ID == "" {
 			err = errNotMine
 		}
 		event := done.event(audit.ImportCompleted, "Completed")
-		if done.options.Bulk == nil {
-			event.Description += fmt.Sprintf(": %d created, %d updated, %d unchanged, %d refused", done.created, done.updated, done.unchanged, done.refused)
-		}
 		if status == api.ImportFailed {
 			event = done.event(audit.ImportFailed, "Gave up")
 			event.Outcome = audit.Failure
@@ -312,7 +264,7 @@ func (s *Service) finishImport(ctx context.Context, i importRow, status, reason 
 		event.Changes.Add("approval_id", "", done.approvalID)
 		return struct{}{}, event, err
 	})
-	s.imports.own.Add(1)
+	s.own.Add(1)
 	return err
 }
 
@@ -320,12 +272,17 @@ func (s *Service) finishImport(ctx context.Context, i importRow, status, reason 
 type chunkReader struct {
 	ctx     context.Context
 	service *Service
-	row     importRow
+	row     job
 	part    string
 	next    int64 // the chunk that comes next
 	skip    int   // how much of it was already read
 	rest    []byte
 	err     error // an error of the store or the vault; the file is valid
+}
+
+// part returns a reader of a part of a job.
+func (s *Service) part(ctx context.Context, i job, name string) *chunkReader {
+	return &chunkReader{ctx: ctx, service: s, row: i, part: name}
 }
 
 func (r *chunkReader) Read(p []byte) (int, error) {

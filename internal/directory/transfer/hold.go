@@ -1,4 +1,4 @@
-package directory
+package transfer
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"bursar/api"
-	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 )
@@ -93,8 +93,8 @@ func masked(means, cell string) string {
 	return cell
 }
 
-func (s *Service) storedPreview(ctx context.Context, i importRow) (*api.ImportPreview, error) {
-	preview, err := i.options.preview(&chunkReader{ctx: ctx, service: s, row: i, part: partFile}, i.workspaceID)
+func (s *Service) storedPreview(ctx context.Context, i job) (*api.ImportPreview, error) {
+	preview, err := i.options.preview(s.part(ctx, i, partFile), i.WorkspaceID)
 	if err != nil {
 		return nil, cannotImport("file", err)
 	}
@@ -103,11 +103,11 @@ func (s *Service) storedPreview(ctx context.Context, i importRow) (*api.ImportPr
 
 // StartImport queues the import of a held file, or its rehearsal, after which the file is held again.
 func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) (api.Import, error) {
-	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite)
+	i, err := s.find(ctx, by, directory.ImportKind, in.ID, job.needs)
 	if err == nil {
 		err = s.maySee(ctx, by, i) // the caller who starts it can read its refused lines
 	}
-	if err == nil && i.status != api.ImportHeld {
+	if err == nil && i.Status != api.ImportHeld {
 		err = errNotHeld
 	}
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 	set(&o.Match, in.Match)
 	set(&o.OnMatch, in.OnMatch)
 	o.DryRun = in.DryRun
-	if err := o.check(&chunkReader{ctx: ctx, service: s, row: i, part: partFile}, i.workspaceID); err != nil {
+	if err := o.check(s.part(ctx, i, partFile), i.WorkspaceID); err != nil {
 		return api.Import{}, cannotImport("mapping", err)
 	}
 	err = s.db.Read(ctx, func(q db.Q) error {
@@ -134,33 +134,32 @@ func (s *Service) StartImport(ctx context.Context, by db.Caller, in StartInput) 
 	}
 	slices.Sort(o.Behind)
 	o.Behind, i.actor = slices.Compact(o.Behind), by.Actor
-	options, actor, err := i.encoded()
-	if err != nil {
+	if err := i.encode(); err != nil {
 		return api.Import{}, err
 	}
 	queued, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.Import, audit.Event, error) {
-		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'queued', options = $2, actor = $3, lease_until = $4, reason = '', started_at = 0,
+		i, err := oneJob(tx.Q, `UPDATE directory_import SET status = 'queued', options = $2, actor = $3, lease_until = $4, reason = '', started_at = 0,
 				position = 0, position_lines = 0, lines = 0, created = 0, updated = 0, unchanged = 0, refused = 0
-			WHERE id = $1 AND status = 'held' AND lease_until > $4 RETURNING `+importColumns, i.id, options, actor, tx.Now())
-		if err == nil && i.id == "" {
+			WHERE id = $1 AND status = 'held' AND lease_until > $4 RETURNING `+jobColumns, i.ID, i.Options, i.Actor, tx.Now())
+		if err == nil && i.ID == "" {
 			err = errNotHeld
 		}
 		if err == nil { // the results of a rehearsal are obsolete
-			err = tx.Exec(`DELETE FROM directory_import_chunk WHERE import_id = $1 AND part IN ($2, $3)`, i.id, partRefused, partPlan)
+			err = tx.Exec(`DELETE FROM directory_import_chunk WHERE import_id = $1 AND part IN ($2, $3)`, i.ID, partRefused, partPlan)
 		}
 		return i.wire(tx.Now()), i.event(audit.ImportStarted, "Started"), err
 	})
 	if err == nil {
-		s.imports.wake.Send()
+		s.queued.Send()
 	}
 	return queued, err
 }
 
 // holdAgain ends the rehearsal of a held file. The id of the returned import is empty if another node has claimed it or it has ended. A
 // reason is why the rehearsal failed.
-func holdAgain(tx *db.Tx, id, claim, _, reason string) (importRow, error) {
-	return oneImport(tx.Q, `UPDATE directory_import SET status = 'held', reason = $2, lease_until = $3, node = ''
-		WHERE id = $1 AND ended_at = 0 AND status = 'running' AND node = $4 RETURNING `+importColumns,
+func holdAgain(tx *db.Tx, id, claim, _, reason string) (job, error) {
+	return oneJob(tx.Q, `UPDATE directory_import SET status = 'held', reason = $2, lease_until = $3, node = ''
+		WHERE id = $1 AND ended_at = 0 AND status = 'running' AND node = $4 RETURNING `+jobColumns,
 		id, reason, tx.Now()+holdTime.Milliseconds(), claim)
 }
 

@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"context"
@@ -15,21 +15,6 @@ import (
 
 const bulkPath = "/v1/directory/bulk"
 
-// did is what a bulk has done: changed, unchanged, refused.
-func did(a *servertest.Answer) string {
-	o := a.Object()
-	return fmt.Sprint(o["status"], " ", o["changed"], " ", o["unchanged"], " ", o["refused"])
-}
-
-// bulk sends a bulk about the first workspace.
-func bulk(c *servertest.Client, action string, more servertest.Body) *servertest.Answer {
-	body := servertest.Body{"workspace_id": c.Node.First.WorkspaceID, "action": action}
-	for name, value := range more {
-		body[name] = value
-	}
-	return c.Post(bulkPath, body)
-}
-
 func undo(c *servertest.Client, a *servertest.Answer) *servertest.Answer {
 	return c.Post(bulkPath+"/"+a.Text("id")+"/undo", nil)
 }
@@ -38,7 +23,7 @@ func undo(c *servertest.Client, a *servertest.Answer) *servertest.Answer {
 func thePeople(t *testing.T, c *servertest.Client, n int) {
 	t.Helper()
 	file, _ := personFile(n)
-	if got := counts(c.Import(file)); got != fmt.Sprintf("completed %d 0 0 0", n) {
+	if got := servertest.Counts(c.Import(file)); got != fmt.Sprintf("completed %d 0 0 0", n) {
 		t.Fatalf("the import is %s", got)
 	}
 }
@@ -54,51 +39,51 @@ func TestABulkChangesEntriesAndIsUndoneExactly(t *testing.T) {
 		status := func(id string) string { return c.Get("/v1/directory/" + id).OK().Text("status") }
 		with := func(name string) servertest.Body { return servertest.Body{"ids": all["ids"], "tag": name} }
 
-		tagged := bulk(c, "tag", with("vip")).OK()
-		if got := did(tagged); got != "completed 3 1 0" {
+		tagged := c.Bulk("tag", with("vip")).OK()
+		if got := servertest.Changed(tagged); got != "completed 3 1 0" {
 			t.Errorf("tag: %s", tagged.Body)
 		}
 		if got := n.Audited(t, bob); !slices.Equal(got, []string{"directory.entry.created", "directory.entry.updated"}) {
 			t.Errorf("the log tells %v of an entry that was tagged", got)
 		}
 		c.Patch("/v1/directory/"+eve, servertest.Body{"tags": []string{}}).OK() // changed since
-		if got := did(undo(c, tagged).OK()); got != "completed 2 1 0" {
+		if got := servertest.Changed(undo(c, tagged).OK()); got != "completed 2 1 0" {
 			t.Errorf("undo of tag: %s", got)
 		}
 		if tags(ada) != "[vip]" || tags(bob) != "[]" || tags(eve) != "[]" || tags(firm) != "[]" {
 			t.Errorf("after the undo the tags are %s %s %s %s", tags(ada), tags(bob), tags(eve), tags(firm))
 		}
-		untagged := bulk(c, "untag", with("VIP")).OK()
-		if got := did(untagged); got != "completed 1 3 0" || tags(ada) != "[]" {
+		untagged := c.Bulk("untag", with("VIP")).OK()
+		if got := servertest.Changed(untagged); got != "completed 1 3 0" || tags(ada) != "[]" {
 			t.Errorf("untag: %s", untagged.Body)
 		}
 		undone := undo(c, untagged).OK()
 		if tags(ada) != "[vip]" || undone.Text("undoes") != untagged.Text("id") || undone.Text("tag") != "vip" {
 			t.Errorf("undo of untag: %s", undone.Body)
 		}
-		if got := did(undo(c, undone).OK()); got != "completed 1 0 0" || tags(ada) != "[]" { // which does it again
+		if got := servertest.Changed(undo(c, undone).OK()); got != "completed 1 0 0" || tags(ada) != "[]" { // which does it again
 			t.Errorf("the undo was undone: %s", got)
 		}
 
 		c.Patch("/v1/directory/"+ada, servertest.Body{"status": "inactive"}).OK()
-		stopped := bulk(c, "deactivate", all).OK()
-		if got := did(stopped); got != "completed 3 1 0" || status(firm) != "inactive" {
+		stopped := c.Bulk("deactivate", all).OK()
+		if got := servertest.Changed(stopped); got != "completed 3 1 0" || status(firm) != "inactive" {
 			t.Errorf("deactivate: %s", stopped.Body)
 		}
 		c.Patch("/v1/directory/"+bob, servertest.Body{"status": "active"}).OK()
 		c.Patch("/v1/directory/"+eve, servertest.Body{"name": "Eva"}).OK() // changed in another respect
 		c.Delete("/v1/directory/" + firm).OK()
-		if got := did(undo(c, stopped).OK()); got != "completed 1 2 0" || status(ada) != "inactive" || status(eve) != "active" {
+		if got := servertest.Changed(undo(c, stopped).OK()); got != "completed 1 2 0" || status(ada) != "inactive" || status(eve) != "active" {
 			t.Errorf("undo of deactivate: %s", got)
 		}
-		if got := did(undo(c, stopped).OK()); got != "completed 0 3 0" {
+		if got := servertest.Changed(undo(c, stopped).OK()); got != "completed 0 3 0" {
 			t.Errorf("undo a second time: %s", got)
 		}
 		c.Post("/v1/directory/"+firm+"/restore", nil).OK()
 
 		c.Patch("/v1/directory/"+eve, servertest.Body{"external_id": "E-1"}).OK()
-		gone := bulk(c, "delete", all).OK()
-		if got := did(gone); got != "completed 4 0 0" || len(c.Entries().OK().Column("id")) != 0 {
+		gone := c.Bulk("delete", all).OK()
+		if got := servertest.Changed(gone); got != "completed 4 0 0" || len(c.Entries().OK().Column("id")) != 0 {
 			t.Errorf("delete: %s", gone.Body)
 		}
 		n.Clock.Advance(time.Second)
@@ -106,7 +91,7 @@ func TestABulkChangesEntriesAndIsUndoneExactly(t *testing.T) {
 		c.Delete("/v1/directory/" + ada).OK() // by hand, so it stays deleted
 		taker := c.Entry(servertest.Body{"name": "Taker", "external_id": "E-1"})
 		back := undo(c, gone).OK()
-		if got := did(back); got != "completed 2 1 1" || !strings.Contains(back.Text("reason"), "external_id") {
+		if got := servertest.Changed(back); got != "completed 2 1 1" || !strings.Contains(back.Text("reason"), "external_id") {
 			t.Errorf("undo of delete: %s", back.Body)
 		}
 		if got := c.Entries().OK().Column("id"); len(got) != 3 || !slices.Contains(got, bob) || !slices.Contains(got, firm) || !slices.Contains(got, taker) {
@@ -132,13 +117,13 @@ func TestABulkOfAFilterIsAboutWhatTheListShows(t *testing.T) {
 			"completed 1 0 0": {"q": "ada", "type": "person"},
 			"completed 0 0 0": {"tag": "nobody has it"},
 		} {
-			done := bulk(c, "deactivate", servertest.Body{"filter": filter}).OK()
-			if got := did(done); got != want {
+			done := c.Bulk("deactivate", servertest.Body{"filter": filter}).OK()
+			if got := servertest.Changed(done); got != want {
 				t.Errorf("%v: %s", filter, done.Body)
 			}
 			undo(c, done).OK()
 		}
-		if got := did(bulk(c, "deactivate", servertest.Body{"filter": servertest.Body{"external_id": "E-1", "status": "active"}}).OK()); got != "completed 1 0 0" {
+		if got := servertest.Changed(c.Bulk("deactivate", servertest.Body{"filter": servertest.Body{"external_id": "E-1", "status": "active"}}).OK()); got != "completed 1 0 0" {
 			t.Errorf("by external id: %s", got)
 		}
 		for field, body := range map[string]servertest.Body{
@@ -146,11 +131,11 @@ func TestABulkOfAFilterIsAboutWhatTheListShows(t *testing.T) {
 			"filter.q": {"action": "delete", "filter": servertest.Body{"q": "!!"}},
 			"tag":      {"action": "tag", "filter": servertest.Body{}},
 		} {
-			bulk(c, "", body).Invalid(field)
+			c.Bulk("", body).Invalid(field)
 		}
-		bulk(c, "delete", servertest.Body{"ids": []string{}, "filter": servertest.Body{}}).Invalid("ids")
-		bulk(c, "activate", servertest.Body{"filter": servertest.Body{}, "tag": "vip"}).Invalid("tag")
-		bulk(c, "untag", servertest.Body{"filter": servertest.Body{}, "tag": "unknown"}).Invalid("tag")
+		c.Bulk("delete", servertest.Body{"ids": []string{}, "filter": servertest.Body{}}).Invalid("ids")
+		c.Bulk("activate", servertest.Body{"filter": servertest.Body{}, "tag": "vip"}).Invalid("tag")
+		c.Bulk("untag", servertest.Body{"filter": servertest.Body{}, "tag": "unknown"}).Invalid("tag")
 	})
 }
 
@@ -161,29 +146,29 @@ func TestABulkNeedsThePermissionOfEachChangeAndStaysInItsWorkspace(t *testing.T)
 		person := servertest.Body{"workspace_id": n.First.WorkspaceID, "name": "firms only", "applies_to": "organization"}
 		admin.Post("/v1/directory/tags", person).OK()
 		all := servertest.Body{"filter": servertest.Body{}}
-		bulk(member, "delete", all).Fails(403, "FORBIDDEN")
-		if got := did(bulk(member, "deactivate", all).OK()); got != "completed 1 0 0" {
+		member.Bulk("delete", all).Fails(403, "FORBIDDEN")
+		if got := servertest.Changed(member.Bulk("deactivate", all).OK()); got != "completed 1 0 0" {
 			t.Errorf("a member deactivates: %s", got)
 		}
-		bulk(n.Member(t, "viewer@example.com", "viewer"), "deactivate", all).Fails(403, "FORBIDDEN")
-		refused := bulk(admin, "tag", servertest.Body{"ids": []string{mine}, "tag": "firms only"}).OK()
-		if got := did(refused); got != "completed 0 0 1" || !strings.Contains(refused.Text("reason"), "applies to organization only") {
+		n.Member(t, "viewer@example.com", "viewer").Bulk("deactivate", all).Fails(403, "FORBIDDEN")
+		refused := admin.Bulk("tag", servertest.Body{"ids": []string{mine}, "tag": "firms only"}).OK()
+		if got := servertest.Changed(refused); got != "completed 0 0 1" || !strings.Contains(refused.Text("reason"), "applies to organization only") {
 			t.Errorf("a tag that does not apply: %s", refused.Body)
 		}
-		gone := bulk(admin, "delete", all).OK()
+		gone := admin.Bulk("delete", all).OK()
 		undo(member, gone).Fails(403, "FORBIDDEN")
 		undo(admin, gone).OK()
 
 		other := n.Tenant(t)
 		theirs := other.Owner.Post("/v1/directory", servertest.Body{"workspace_id": other.WorkspaceID, "type": "person", "name": "Bob", "fields": servertest.Body{}}).OK().Text("id")
 		n.Unchanged(t, func() {
-			bulk(other.Owner, "delete", all).Fails(404, "RESOURCE_NOT_FOUND")
+			other.Owner.Bulk("delete", all).Fails(404, "RESOURCE_NOT_FOUND")
 			undo(other.Owner, gone).Fails(404, "RESOURCE_NOT_FOUND")
 			other.Owner.Get(bulkPath+"/"+gone.Text("id")).Fails(404, "RESOURCE_NOT_FOUND")
 			other.Owner.Post(bulkPath+"/"+gone.Text("id")+"/cancel", nil).Fails(404, "RESOURCE_NOT_FOUND")
 			admin.Get("/v1/directory/imports/"+gone.Text("id")).Fails(404, "RESOURCE_NOT_FOUND")
 		})
-		if got := did(bulk(admin, "delete", servertest.Body{"ids": []string{theirs}}).OK()); got != "completed 0 0 1" {
+		if got := servertest.Changed(admin.Bulk("delete", servertest.Body{"ids": []string{theirs}}).OK()); got != "completed 0 0 1" {
 			t.Errorf("an entry of another tenant: %s", got)
 		}
 		other.Owner.Get("/v1/directory/" + theirs).OK()
@@ -201,31 +186,17 @@ func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
 		c := n.Admin(t)
 		thePeople(t, c, 1100)
 		inactive := func() int { return n.Count(t, `SELECT count(*) FROM directory_entry WHERE status = 'inactive'`) }
-		job := bulk(c, "deactivate", servertest.Body{"filter": servertest.Body{}}).OK()
+		job := c.Bulk("deactivate", servertest.Body{"filter": servertest.Body{}}).OK()
 		if job.Text("status") != "queued" || job.Number("entries") != 1100 || inactive() != 0 {
 			t.Fatalf("the bulk is %s", job.Body)
 		}
 		undo(c, job).Invalid("id")
 		c.Entry(servertest.Body{"name": "Later"}) // did not match at that moment
 
-		ctx, die := context.WithCancel(t.Context())
-		dead := make(chan error, 1)
-		go func() {
-			_, err := n.Worker().ImportTurn(ctx)
-			dead <- err
-		}()
-		for inactive() == 0 {
-			if t.Context().Err() != nil {
-				t.Fatal("the bulk does not begin")
-			}
-		}
-		die()
-		if err := <-dead; err == nil {
-			t.Fatal("the bulk has ended before its node died")
-		}
+		dieAmid(t, n, func() bool { return inactive() > 0 })
 		n.Clock.Advance(6 * time.Second)
 		work(t, n, 3)
-		if got := did(c.Get(bulkPath + "/" + job.Text("id")).OK()); got != "completed 1100 0 0" || inactive() != 1100 {
+		if got := servertest.Changed(c.Get(bulkPath + "/" + job.Text("id")).OK()); got != "completed 1100 0 0" || inactive() != 1100 {
 			t.Errorf("the bulk is %s, and %d entries are inactive", got, inactive())
 		}
 		rows := `SELECT count(*) FROM audit_entry WHERE action = 'directory.entry.updated'`
@@ -237,7 +208,7 @@ func TestALargeBulkIsAJobThatAnotherNodeTakesOver(t *testing.T) {
 		}
 		back := undo(c, job).OK()
 		n.RunImports(t)
-		if got := did(c.Get(bulkPath + "/" + back.Text("id")).OK()); back.Text("status") != "queued" || got != "completed 1100 0 0" || inactive() != 0 {
+		if got := servertest.Changed(c.Get(bulkPath + "/" + back.Text("id")).OK()); back.Text("status") != "queued" || got != "completed 1100 0 0" || inactive() != 0 {
 			t.Errorf("the undo is %s, and %d entries are inactive", got, inactive())
 		}
 	})
@@ -247,7 +218,7 @@ func TestALargeBulkIsCancelledAndItsTagCanDisappear(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		thePeople(t, c, 1001)
-		job := bulk(c, "delete", servertest.Body{"filter": servertest.Body{}}).OK()
+		job := c.Bulk("delete", servertest.Body{"filter": servertest.Body{}}).OK()
 		for range 2 {
 			if got := c.Post(bulkPath+"/"+job.Text("id")+"/cancel", nil).OK().Text("status"); got != "cancelled" {
 				t.Errorf("it is %s", got)
@@ -260,11 +231,11 @@ func TestALargeBulkIsCancelledAndItsTagCanDisappear(t *testing.T) {
 		if got := n.Audited(t, job.Text("id")); !slices.Equal(got, []string{"directory.bulk.started", "directory.bulk.cancelled"}) {
 			t.Errorf("the log tells %v", got)
 		}
-		job = bulk(c, "tag", servertest.Body{"filter": servertest.Body{}, "tag": "brief"}).OK()
+		job = c.Bulk("tag", servertest.Body{"filter": servertest.Body{}, "tag": "brief"}).OK()
 		tag := c.Get("/v1/directory/tags?workspace_id=" + n.First.WorkspaceID).OK().Column("id")[0]
 		c.Delete("/v1/directory/tags/" + tag).OK()
 		n.RunImports(t)
-		if failed := c.Get(bulkPath + "/" + job.Text("id")).OK(); did(failed) != "failed 0 0 0" || !strings.Contains(failed.Text("reason"), "tag brief") {
+		if failed := c.Get(bulkPath + "/" + job.Text("id")).OK(); servertest.Changed(failed) != "failed 0 0 0" || !strings.Contains(failed.Text("reason"), "tag brief") {
 			t.Errorf("its tag was deleted: %s", failed.Body)
 		}
 	})
@@ -291,7 +262,7 @@ func TestABulkTakesOnlyIDs(t *testing.T) {
 			for i := range ids {
 				ids[i] = id
 			}
-			bulk(c, "activate", servertest.Body{"ids": ids}).Invalid("ids")
+			c.Bulk("activate", servertest.Body{"ids": ids}).Invalid("ids")
 		}
 	})
 }
@@ -308,13 +279,13 @@ func TestAllThatABulkDeletesComesBackHoweverLongItTook(t *testing.T) {
 				n.Clock.Advance(10 * time.Microsecond) // so that time passes between any two steps
 			}
 		})
-		gone := bulk(c, "delete", servertest.Body{"filter": servertest.Body{}})
+		gone := c.Bulk("delete", servertest.Body{"filter": servertest.Body{}})
 		cancel()
 		hurry.Wait()
-		if got := did(gone.OK()); got != "completed 100 0 0" {
+		if got := servertest.Changed(gone.OK()); got != "completed 100 0 0" {
 			t.Fatalf("delete: %s", gone.Body)
 		}
-		if got := did(undo(c, gone).OK()); got != "completed 100 0 0" {
+		if got := servertest.Changed(undo(c, gone).OK()); got != "completed 100 0 0" {
 			t.Errorf("undo: %s", got)
 		}
 	})
@@ -325,13 +296,13 @@ func TestManyEntriesAreRestoredByAJob(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		thePeople(t, c, 101)
-		gone := bulk(c, "delete", servertest.Body{"filter": servertest.Body{}}).OK()
+		gone := c.Bulk("delete", servertest.Body{"filter": servertest.Body{}}).OK()
 		back := undo(c, gone).OK()
 		if got := back.Text("status"); got != "queued" {
 			t.Errorf("the undo is %s", got)
 		}
 		n.RunImports(t)
-		if got := did(c.Get(bulkPath + "/" + back.Text("id")).OK()); got != "completed 101 0 0" {
+		if got := servertest.Changed(c.Get(bulkPath + "/" + back.Text("id")).OK()); got != "completed 101 0 0" {
 			t.Errorf("the undo: %s", got)
 		}
 	})

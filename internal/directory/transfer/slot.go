@@ -1,4 +1,4 @@
-package directory
+package transfer
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func (s *Service) RunImports(ctx context.Context, log *slog.Logger) {
 	for range importSlots {
 		slots.Go(func() {
 			work.Loop{
-				Step: s.ImportTurn, Interval: importInterval, Wake: s.imports.wake,
+				Step: s.ImportTurn, Interval: importInterval, Wake: s.queued,
 				Log: log, Failure: "an import has stopped and will go on",
 			}.Run(ctx)
 		})
@@ -41,7 +41,7 @@ func (s *Service) RunImports(ctx context.Context, log *slog.Logger) {
 // ImportTurn works on one import until it ends or its turn is over, and reports whether there was one.
 func (s *Service) ImportTurn(ctx context.Context) (worked bool, err error) {
 	i, err := s.claimImport(ctx)
-	if err != nil || i.id == "" {
+	if err != nil || i.ID == "" {
 		return false, err
 	}
 	if err = s.runImport(ctx, i); errors.Is(err, errNotMine) || errors.Is(err, errTurnOver) {
@@ -63,29 +63,28 @@ const waiting = `SELECT i.id, w.organization_id FROM directory_import i JOIN wor
 // claimImport takes the lease of an import that no slot works on; its id is empty if there is none. Each claim has its own token. If a
 // transaction outlasts the lease, another slot of the same node can claim the import as well. The first slot must then detect that before
 // it writes again.
-func (s *Service) claimImport(ctx context.Context) (importRow, error) {
+func (s *Service) claimImport(ctx context.Context) (job, error) {
 	var id, organizationID string
 	err := s.db.Read(ctx, func(q db.Q) error {
 		_, err := q.Row(waiting, s.db.Now()).Scan(&id, &organizationID)
 		return err
 	})
 	if err != nil || id == "" {
-		return importRow{}, err
+		return job{}, err
 	}
-	defer s.imports.own.Add(1)
-	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
+	defer s.own.Add(1)
+	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (job, audit.Event, error) {
 		claim := rand.Text()
 		if free, err := lockTurn(tx, organizationID); err != nil || !free {
-			return importRow{}, audit.None("another slot was faster"), err
+			return job{}, audit.None("another slot was faster"), err
 		}
 		if err := tx.Exec(`UPDATE directory_import_turn SET import_id = $2, taken_at = $3 WHERE organization_id = $1`, organizationID, id, tx.Now()); err != nil {
-			return importRow{}, audit.Event{}, err
+			return job{}, audit.Event{}, err
 		}
-		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = 'running', node = $2, lease_until = $3,
+		i, err := oneJob(tx.Q, `UPDATE directory_import SET status = 'running', node = $2, lease_until = $3,
 				started_at = CASE WHEN started_at = 0 THEN $4 ELSE started_at END
-			WHERE id = $1 AND ended_at = 0 AND status IN ('queued', 'running') AND lease_until <= $4 RETURNING `+importColumns,
+			WHERE id = $1 AND ended_at = 0 AND status IN ('queued', 'running') AND lease_until <= $4 RETURNING `+jobColumns,
 			id, claim, tx.Now()+importLease.Milliseconds(), tx.Now())
-		i.claim = claim
 		return i, audit.None("a lease is no change that the log tells of"), err
 	})
 }

@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"fmt"
@@ -87,7 +87,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 			case <-time.After(100 * time.Millisecond): // collecting garbage all the time would take as long as the import
 			}
 		}
-		if got, want := counts(c.Get("/v1/directory/imports/"+id).OK()), fmt.Sprint("completed 0 0 0 ", lines); got != want {
+		if got, want := servertest.Counts(c.Get("/v1/directory/imports/"+id).OK()), fmt.Sprint("completed 0 0 0 ", lines); got != want {
 			t.Errorf("the import is %s, want %s", got, want)
 		}
 		if grown := (heap.most - heap.least) >> 20; grown > 30 {
@@ -102,7 +102,7 @@ func TestLinesWithManyAccountsAreImportedFewAtATime(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		line := `{"type":"person","name":"Ada","receiving_methods":[` +
 			strings.TrimSuffix(strings.Repeat(`{"provider":"bank","account_name":"Ada","account_id":"1"},`, 50), ",") + "]}\n"
-		if got := counts(n.Admin(t).Import(strings.Repeat(line, 100), "dry_run", "true")); got != "completed 100 0 0 0" {
+		if got := servertest.Counts(n.Admin(t).Import(strings.Repeat(line, 100), "dry_run", "true")); got != "completed 100 0 0 0" {
 			t.Fatalf("the import is %s", got)
 		}
 		if got := n.Count(t, `SELECT count(*) FROM directory_import_chunk WHERE part = 'plan'`); got < 10 { // one for each transaction

@@ -9,37 +9,32 @@ import (
 
 	"bursar/api"
 	"bursar/internal/approval"
+	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/fault"
+	"bursar/internal/directory/entryfile"
 	"bursar/internal/vault"
 )
 
-// job is an import or a bulk that a copy of the service works for. A change that needs a second person becomes a line of its approval. The
-// approval is requested when the job ends: see endJob. Until then no line of it can be approved.
-type job struct {
-	row    importRow
+// lineWriter is set in a copy of the service that applies the rows of an import or a bulk. A change that needs a second person becomes a line
+// of the job's approval, which is requested when the job ends. Until then no line of it can be approved.
+type lineWriter struct {
+	jobID  string
 	finder *vault.Finder // finds the account numbers of the workspace
 	line   int64         // the line of the file that is being applied
 }
 
 // forJob returns a copy of the service that works for an import or a bulk.
-func (s *Service) forJob(i importRow, finder *vault.Finder) *Service {
+func (s *Service) forJob(jobID string, finder *vault.Finder) *Service {
 	mine := *s
-	mine.job = &job{row: i, finder: finder}
+	mine.lines = &lineWriter{jobID: jobID, finder: finder}
 	return &mine
 }
 
-// lineFlags are reasons why an approver should look at a line.
-type lineFlags struct{ newPayee, shared, changed, nameDiffers bool }
-
-func (f lineFlags) names() []string {
-	list := []string{}
-	for _, flag := range api.ApprovalFlags() {
-		if map[string]bool{api.FlagNewPayee: f.newPayee, api.FlagSharedAccount: f.shared, api.FlagChanged: f.changed, api.FlagNameDiffers: f.nameDiffers}[flag] {
-			list = append(list, flag)
-		}
+// at records which row is being applied.
+func (s *Service) at(row *entryfile.Row) {
+	if s.lines != nil {
+		s.lines.line = int64(row.Line)
 	}
-	return list
 }
 
 // flagColumns are the columns of the flags.
@@ -47,26 +42,35 @@ var flagColumns = map[string]string{
 	api.FlagNewPayee: "new_payee", api.FlagSharedAccount: "shared_account", api.FlagChanged: "changed", api.FlagNameDiffers: "name_differs",
 }
 
-// importLine is a row of the lines that need a second person, whose payload is still sealed.
+// importLine is a row of the lines that need a second person. The flags are reasons why an approver should look at it.
 type importLine struct {
-	id       string
-	importID string
-	line     int64
-	kind     string // of the change, as the kind of its own approval would be
-	subject  string
-	version  int64
-	entryID  string
-	state    string
-	flags    lineFlags
-	sealed   []byte
+	ID            string `db:"id"`
+	JobID         string `db:"import_id"`
+	Line          int64  `db:"line"`
+	Kind          string `db:"kind"` // of the change, as the kind of its own approval would be
+	Subject       string `db:"subject_id"`
+	Version       int64  `db:"subject_version"`
+	EntryID       string `db:"entry_id"`
+	State         string `db:"state"`
+	NewPayee      bool   `db:"new_payee"`
+	SharedAccount bool   `db:"shared_account"`
+	Changed       bool   `db:"changed"`
+	NameDiffers   bool   `db:"name_differs"`
+	Sealed        []byte `db:"payload_sealed"`
 }
 
-const lineColumns = `id, import_id, line, kind, subject_id, subject_version, entry_id, state, new_payee, shared_account, changed, name_differs, payload_sealed
-	FROM directory_import_line`
+var (
+	lineColumns = db.Select[importLine]("directory_import_line", nil)
+	newLine     = db.InsertInto("directory_import_line",
+		db.Derived[importLine]{Column: "sealed_by", Of: func(l *importLine) any { return vault.KeyOf(l.Sealed) }})
+)
 
-func readLine(r db.Rows) importLine {
-	return importLine{id: r.Text(0), importID: r.Text(1), line: r.Int(2), kind: r.Text(3), subject: r.Text(4), version: r.Int(5), entryID: r.Text(6), state: r.Text(7),
-		flags: lineFlags{newPayee: r.Bool(8), shared: r.Bool(9), changed: r.Bool(10), nameDiffers: r.Bool(11)}, sealed: slices.Clone(r.Raw(12))}
+// flags returns the names of the flags.
+func (l importLine) flags() []string {
+	set := map[string]bool{
+		api.FlagNewPayee: l.NewPayee, api.FlagSharedAccount: l.SharedAccount, api.FlagChanged: l.Changed, api.FlagNameDiffers: l.NameDiffers,
+	}
+	return slices.DeleteFunc(api.ApprovalFlags(), func(flag string) bool { return !set[flag] })
 }
 
 // lineChange is what a line changes: a receiving method, or the identity of its entry.
@@ -100,7 +104,7 @@ func (c lineChange) show() []api.ApprovalField {
 
 // openLine opens the change of a line: nothing if its key is lost. It may read a key from the store: see openMethods.
 func (s *Service) openLine(workspace int64, l importLine) (c lineChange, err error) {
-	text, err := s.vault.Open(workspace, vault.ImportLine(l.id), l.sealed)
+	text, err := s.vault.Open(workspace, vault.ImportLine(l.ID), l.Sealed)
 	if errors.Is(err, vault.ErrLost) {
 		return lineChange{}, nil
 	}
@@ -108,27 +112,28 @@ func (s *Service) openLine(workspace int64, l importLine) (c lineChange, err err
 		err = json.Unmarshal(text, &c)
 	}
 	if err != nil {
-		return c, fmt.Errorf("read the line %s of an import: %w", l.id, err)
+		return c, fmt.Errorf("read the line %s of an import: %w", l.ID, err)
 	}
 	return c, nil
 }
 
 // addMethodLine makes a change of a receiving method a line of the job's approval.
 func (s *Service) addMethodLine(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange, version int64) error {
-	flags, err := s.job.flagsOf(tx, e, methods, c)
+	l, err := s.lines.flagged(tx, e, methods, c)
 	if err == nil {
-		_, err = s.addLine(tx, e, importLine{kind: methodKind, subject: c.Method.ID, version: version, flags: flags}, lineChange{Method: &c})
+		l.Kind, l.Subject, l.Version = methodKind, c.Method.ID, version
+		_, err = s.addLine(tx, e, l, lineChange{Method: &c})
 	}
 	return err
 }
 
 // addIdentityLine makes a change of the identity of an entry a line of the job's approval, and returns its id.
 func (s *Service) addIdentityLine(tx *db.Tx, e entry, c identityChange) (string, error) {
-	flags, own := lineFlags{changed: true}, c.of(e).nameKey()
+	l, own := importLine{Kind: identityKind, Subject: e.ID, Version: e.UpdatedAt, Changed: true}, c.of(e).nameKey()
 	for _, m := range c.Methods {
-		flags.nameDiffers = flags.nameDiffers || own != nil && own != db.NameKey(m.AccountName, "", nil)
+		l.NameDiffers = l.NameDiffers || own != nil && own != db.NameKey(m.AccountName, "", nil)
 	}
-	return s.addLine(tx, e, importLine{kind: identityKind, subject: e.ID, version: e.UpdatedAt, flags: flags}, lineChange{Identity: &identityRequest{Label: e.Label, Change: c}})
+	return s.addLine(tx, e, l, lineChange{Identity: &identityRequest{Label: e.Label, Change: c}})
 }
 
 func (s *Service) addLine(tx *db.Tx, e entry, l importLine, c lineChange) (id string, err error) {
@@ -136,26 +141,22 @@ func (s *Service) addLine(tx *db.Tx, e entry, l importLine, c lineChange) (id st
 	if err != nil {
 		return "", fmt.Errorf("write a line of an import: %w", err)
 	}
-	id = tx.NewID("iml")
-	sealed, err := s.vault.Seal(e.workspace, vault.ImportLine(id), text)
-	if err != nil {
+	l.ID, l.JobID, l.Line, l.EntryID, l.State = tx.NewID("iml"), s.lines.jobID, s.lines.line, e.ID, api.ApprovalPending
+	if l.Sealed, err = s.vault.Seal(e.workspace, vault.ImportLine(l.ID), text); err != nil {
 		return "", err
 	}
-	return id, tx.Exec(`INSERT INTO directory_import_line (id, import_id, line, kind, subject_id, subject_version, entry_id, state,
-			new_payee, shared_account, changed, name_differs, payload_sealed, sealed_by)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $9, $10, $11, $12, $13)`,
-		id, s.job.row.id, s.job.line, l.kind, l.subject, l.version, e.ID,
-		l.flags.newPayee, l.flags.shared, l.flags.changed, l.flags.nameDiffers, sealed, vault.KeyOf(sealed))
+	return l.ID, newLine.Insert(tx, &l)
 }
 
-// flagsOf returns the flags of a line. Other lines of the job that have the same account for other payees get the flag, too.
-func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange) (lineFlags, error) {
+// flagged returns a line with its flags. Other lines of the job that have the same account for other payees get the flag, too.
+func (w *lineWriter) flagged(tx *db.Tx, e entry, methods []api.ReceivingMethod, c methodChange) (importLine, error) {
 	approved := slices.ContainsFunc(methods, func(m api.ReceivingMethod) bool { return m.ID != c.Method.ID && m.Status == api.MethodActive })
 	own := e.nameKey()
-	f := lineFlags{newPayee: !approved && c.Why == "added", changed: approved, nameDiffers: own != nil && own != db.NameKey(c.Method.AccountName, "", nil)}
-	lookups := j.finder.Lookups(vault.NormalNumber(c.Method.AccountID))
+	l := importLine{NewPayee: !approved && c.Why == "added", Changed: approved}
+	l.NameDiffers = own != nil && own != db.NameKey(c.Method.AccountName, "", nil)
+	lookups := w.finder.Lookups(vault.NormalNumber(c.Method.AccountID))
 	if len(lookups) == 0 {
-		return f, nil
+		return l, nil
 	}
 	var others []string
 	err := eachWithAccount(tx.Q, e, lookups, func(r db.Rows) error {
@@ -164,23 +165,19 @@ func (j *job) flagsOf(tx *db.Tx, e entry, methods []api.ReceivingMethod, c metho
 		}
 		return nil
 	})
-	f.shared = len(others) > 0
+	l.SharedAccount = len(others) > 0
 	for _, other := range others {
 		if err != nil {
 			break
 		}
-		sql := db.NewStatement(`UPDATE directory_import_line SET shared_account = TRUE WHERE import_id = `, j.row.id)
+		sql := db.NewStatement(`UPDATE directory_import_line SET shared_account = TRUE WHERE import_id = `, w.jobID)
 		sql.Add(` AND entry_id = `, other)
 		sql.Add(` AND state = 'pending' AND shared_account = FALSE AND subject_id IN (SELECT id FROM receiving_method WHERE entry_id = `, stored(other))
-		keys := make([]any, len(lookups))
-		for i, key := range lookups {
-			keys[i] = key
-		}
-		sql.AddList(` AND account_key IN (`, keys)
+		sql.AddList(` AND account_key IN (`, db.Args(lookups))
 		sql.Add(`)`)
 		err = tx.ExecOf(sql)
 	}
-	return f, err
+	return l, err
 }
 
 // voidMethod ends what a receiving method waits for: its own approval, or its line in that of a job. It reports whether there was one. The
@@ -197,19 +194,19 @@ func (s *Service) voidMethod(tx *db.Tx, by db.Caller, methodID, why string) (boo
 // dropLines takes pending lines out of the approvals of their jobs, by the column id, entry_id or subject_id. The rest of each stays.
 func dropLines(tx *db.Tx, column, id string) ([]importLine, error) {
 	lines, err := db.Collect(tx.Q, func(r db.Rows) importLine {
-		return importLine{importID: r.Text(0), kind: r.Text(1), subject: r.Text(2), id: r.Text(3)}
+		return importLine{JobID: r.Text(0), Kind: r.Text(1), Subject: r.Text(2), ID: r.Text(3)}
 	}, `UPDATE directory_import_line SET state = 'void' WHERE `+column+` = $1 AND state = 'pending' RETURNING import_id, kind, subject_id, id`, id)
 	if err != nil || len(lines) == 0 {
 		return nil, err
 	}
 	var jobs []string
 	for _, l := range lines {
-		if l.kind == identityKind {
-			if err := dropIdentity(tx, l.subject, l.id); err != nil {
+		if l.Kind == identityKind {
+			if err := dropIdentity(tx, l.Subject, l.ID); err != nil {
 				return nil, err
 			}
 		}
-		jobs = append(jobs, l.importID)
+		jobs = append(jobs, l.JobID)
 	}
 	slices.Sort(jobs)
 	for _, id := range slices.Compact(jobs) {
@@ -228,8 +225,8 @@ func dropLines(tx *db.Tx, column, id string) ([]importLine, error) {
 func renamed(tx *db.Tx, e entry) error {
 	lines, err := dropLines(tx, "entry_id", e.ID)
 	for _, l := range lines {
-		if err == nil && l.kind == methodKind {
-			err = setStatus(tx, l.subject, api.MethodRejected)
+		if err == nil && l.Kind == methodKind {
+			err = setStatus(tx, l.Subject, api.MethodRejected)
 		}
 	}
 	return err
@@ -267,42 +264,28 @@ func involvedInLines(q db.Q, methodIDs []string) (accounts []string, err error) 
 // isLine reports whether an identity waits for a line of a job.
 func isLine(approvalID string) bool { return strings.HasPrefix(approvalID, "iml_") }
 
-// involvedInLine lists the accounts that have a part in the job of a line.
+// involvedInLine lists the accounts that have a part in the job of a line: in its approval or, while it has none, in the job itself.
 func involvedInLine(q db.Q, lineID string) ([]string, error) {
-	var job string
-	if _, err := q.Row(`SELECT import_id FROM directory_import_line WHERE id = $1`, lineID).Scan(&job); err != nil {
+	var job, actor, options string
+	_, err := q.Row(`SELECT l.import_id, COALESCE(i.actor, ''), COALESCE(i.options, '')
+		FROM directory_import_line l LEFT JOIN directory_import i ON i.id = l.import_id WHERE l.id = $1`, lineID).Scan(&job, &actor, &options)
+	if err != nil {
 		return nil, err
 	}
 	involved, err := approval.InvolvedAbout(q, job)
-	if err == nil && len(involved) == 0 {
-		involved, err = involvedInJob(q, job)
+	if err != nil || len(involved) > 0 || actor == "" {
+		return involved, err
 	}
-	return involved, err
-}
-
-// involvedInJob lists the accounts that have a part in a job without an approval.
-func involvedInJob(q db.Q, id string) ([]string, error) {
-	i, err := findImport(q, id)
-	if err != nil || i.id == "" {
-		return nil, err
+	var by audit.Actor
+	var with struct{ Behind []string }
+	if err := errors.Join(json.Unmarshal([]byte(actor), &by), json.Unmarshal([]byte(options), &with)); err != nil {
+		return nil, fmt.Errorf("read who asked for %s: %w", job, err)
 	}
-	involved, err := approval.Involved(q, i.actor)
-	return append(involved, i.options.Behind...), err
+	involved, err = approval.Involved(q, by)
+	return append(involved, with.Behind...), err
 }
 
 // forgetLines deletes the lines about an entry that was permanently removed.
 func forgetLines(tx *db.Tx, entryID string) error {
 	return tx.Exec(`DELETE FROM directory_import_line WHERE entry_id = $1`, entryID)
-}
-
-// lineAfter reads the position of a page of lines: the number of a line and its id.
-func lineAfter(position string) (line int64, id string, err error) {
-	if position == "" {
-		return -1, "", nil
-	}
-	number, id, _ := strings.Cut(position, "/")
-	if _, err := fmt.Sscan(number, &line); err != nil {
-		return 0, "", fault.Invalid("cursor", "is not one that a page has given")
-	}
-	return line, id, nil
 }

@@ -1,4 +1,4 @@
-package directory
+package transfer
 
 import (
 	"context"
@@ -11,17 +11,9 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
-	"bursar/internal/budget"
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/mail"
-	"bursar/internal/web"
-)
-
-// The kinds of approvals of jobs.
-const (
-	ImportKind = "import"
-	BulkKind   = "bulk"
 )
 
 // jobChange is what the approval of a job is for. The lines are rows. The digest binds them, and each is sealed under its own id, as the
@@ -50,7 +42,7 @@ func (s *Service) jobApprovals(name string, actions map[string]audit.Action) app
 			Name: name, Read: access.ReceivingRead, Make: access.ReceivingWrite, Pair: access.Receiving, Mail: mail.BankDetailsChange,
 			Actions: actions, HasLines: true,
 			Lock:    func(*db.Tx, approval.Approval) error { return nil }, // lines are dropped under the lock of the approval
-			Decided: s.decided, Complete: s.completeJob,
+			Decided: s.carryOut, Complete: s.completeJob,
 		},
 		Apply: s.approveJob, Drop: s.dropJob, Show: jobChange.show,
 	}.Decoding()
@@ -58,21 +50,19 @@ func (s *Service) jobApprovals(name string, actions map[string]audit.Action) app
 
 // endJob ends an import or a bulk as endImport does, and requests the approval of its lines, if there are any. The id is empty if another
 // node has ended it.
-func (s *Service) endJob(tx *db.Tx, id, claim, status, reason string) (importRow, error) {
-	done, err := endImport(tx, id, claim, status, reason)
-	if err != nil || done.id == "" {
+func (s *Service) endJob(tx *db.Tx, id, claim, status, reason string) (job, error) {
+	done, err := end(tx, id, claim, status, reason)
+	if err != nil || done.ID == "" {
 		return done, err
 	}
 	lines, err := digestLines(tx.Q, id)
 	if err != nil || lines.pending == 0 {
 		return done, err
 	}
-	c, kind := jobChange{File: done.options.Name, Lines: lines.total, Digest: lines.digest}, ImportKind
-	if done.options.Bulk != nil {
-		c.Bulk, kind = done.options.Bulk.Action, BulkKind
-	}
+	c := done.kind().change()
+	c.Lines, c.Digest = lines.total, lines.digest
 	by := db.Caller{Actor: done.actor, CoInitiators: done.options.Behind} // regardless of who ends it
-	done.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: kind, WorkspaceID: done.workspaceID, Workspace: done.workspace,
+	done.approvalID, err = s.approvals.Make(tx, by, approval.Request{Kind: done.kind().name(), WorkspaceID: done.WorkspaceID, Workspace: done.Workspace,
 		SubjectID: id, Version: 1, Payload: c})
 	return done, err
 }
@@ -152,12 +142,9 @@ func checkLeftOut(tx *db.Tx, a approval.Approval, pending int64) (left int64, er
 		return 0, nil
 	}
 	numbers := slices.Compact(slices.Sorted(slices.Values(a.LeaveOut)))
-	args, found := make([]any, len(numbers)), map[int64]bool{}
-	for i, n := range numbers {
-		args[i] = n
-	}
+	found := map[int64]bool{}
 	list := db.NewStatement(`SELECT line FROM directory_import_line WHERE import_id = `, a.SubjectID)
-	list.AddList(` AND state = 'pending' AND line IN (`, args)
+	list.AddList(` AND state = 'pending' AND line IN (`, db.Args(numbers))
 	err = tx.EachOf(list, func(r db.Rows) error {
 		left++
 		found[r.Int(0)] = true
@@ -215,107 +202,10 @@ func countJob(q db.Q, importID string) (*api.ApprovalLines, error) {
 	return out, err
 }
 
-// ApprovalLines returns a page of the lines of an approval of a job, with account numbers in full. The audit log records that.
-func (s *Service) ApprovalLines(ctx context.Context, by db.Caller, in ApprovalLinesInput) (web.Page[api.ApprovalLine], error) {
-	a, err := s.approvals.Find(ctx, by, in.ID)
-	if err == nil && a.Kind != ImportKind && a.Kind != BulkKind {
-		err = fault.Missing("approval with lines")
-	}
-	if err != nil {
-		return web.Page[api.ApprovalLine]{}, err
-	}
-	window, err := s.cursors.Paged(in.PageParams, web.Ascending, "approval lines", in.ID, scope(in.Flag))
-	if err != nil {
-		return web.Page[api.ApprovalLine]{}, err
-	}
-	line, id, err := lineAfter(window.After)
-	if err != nil {
-		return web.Page[api.ApprovalLine]{}, err
-	}
-	var rows []importLine
-	var untold bool
-	shows := budget.Kind{Name: "reveal", Burst: 1, Every: revealEvery}.Of(by.ID + " " + by.KeyID + " " + a.ID)
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		flagged := ""
-		if in.Flag != nil {
-			flagged = ` AND ` + flagColumns[*in.Flag] + ` = TRUE`
-		}
-		rows, err = db.Collect(q, readLine, `SELECT `+lineColumns+` WHERE import_id = $1`+flagged+` AND (line, id) > ($2, $3) ORDER BY line, id LIMIT $4`,
-			a.SubjectID, line, id, window.Limit)
-		if err == nil {
-			untold, err = shows.Left(q, s.db.Now())
-		}
+// completeJob adds the numbers of the lines of an import or a bulk.
+func (s *Service) completeJob(ctx context.Context, _ db.Caller, _ access.Set, a approval.Approval, shown *api.Approval) error {
+	return s.db.Read(ctx, func(q db.Q) (err error) {
+		shown.Lines, err = countJob(q, a.SubjectID)
 		return err
 	})
-	payees, err := s.payeesOf(ctx, rows, err)
-	list := make([]api.ApprovalLine, len(rows))
-	for i, l := range rows {
-		if err == nil {
-			list[i], err = s.lineWire(a, l)
-			list[i].Contacts, list[i].ChangedFields = payees[l.entryID].contacts, payees[l.entryID].changed
-		}
-	}
-	if err == nil && untold && len(rows) > 0 {
-		err = s.revealLines(ctx, by, a, shows)
-	}
-	if err != nil {
-		return web.Page[api.ApprovalLine]{}, err
-	}
-	return web.NewPage(window, list, func(l api.ApprovalLine) string { return fmt.Sprintf("%d/%s", l.Line, l.ID) }), nil
-}
-
-// payeesOf returns what an approver sees of the payees of lines, by entry, unless reading the lines has failed.
-func (s *Service) payeesOf(ctx context.Context, lines []importLine, err error) (map[string]payeeView, error) {
-	found := map[string]payeeView{}
-	if err != nil {
-		return found, err
-	}
-	return found, s.db.Read(ctx, func(q db.Q) error {
-		for _, l := range lines {
-			if _, known := found[l.entryID]; known {
-				continue
-			}
-			if found[l.entryID], err = viewPayee(q, l.entryID, s.db.Now()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (s *Service) lineWire(a approval.Approval, l importLine) (api.ApprovalLine, error) {
-	c, err := s.openLine(a.Workspace(), l)
-	out := api.ApprovalLine{ID: l.id, Line: l.line, Kind: l.kind, SubjectID: l.subject, EntryID: l.entryID, EntryLabel: c.label(), State: l.state, Flags: l.flags.names(),
-		Fields: c.show()}
-	return out, err
-}
-
-// revealLines stores a row of the audit log before a number is shown.
-func (s *Service) revealLines(ctx context.Context, by db.Caller, a approval.Approval, shows budget.Use) error {
-	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		untold, err := shows.Take(tx)
-		if err == nil && !untold {
-			return struct{}{}, audit.None("a row of the last hour tells it"), nil
-		}
-		event := audit.Event{Action: audit.ImportRevealed, WorkspaceID: a.WorkspaceID, ResourceID: a.SubjectID, Description: "Saw account numbers of an import that waits for approval"}
-		if a.Kind == BulkKind {
-			event.Action, event.Description = audit.BulkRevealed, "Saw account numbers of a bulk change that waits for approval"
-		}
-		event.Changes.Add("approval_id", nil, a.ID)
-		return struct{}{}, event, err
-	})
-	return err
-}
-
-// ApprovalLinesInput is a request for a page of the lines of an approval.
-type ApprovalLinesInput struct {
-	ID   string  `path:"id"`
-	Flag *string `query:"flag"`
-	web.PageParams
-}
-
-// Validate checks the page and the flag.
-func (in *ApprovalLinesInput) Validate(v *fault.Violations) {
-	in.PageParams.Validate(v)
-	web.CheckOneOf(v, "flag", in.Flag, api.ApprovalFlags()...)
 }

@@ -1,4 +1,4 @@
-package directory
+package transfer
 
 import (
 	"bytes"
@@ -9,9 +9,9 @@ import (
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
+	"bursar/internal/directory"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 	"bursar/internal/web"
@@ -37,15 +37,13 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	if err != nil {
 		return api.Import{}, err
 	}
-	if in.options.OnDuplicate, err = s.onDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate); err != nil {
+	if in.options.OnDuplicate, err = s.directory.OnDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate); err != nil {
 		return api.Import{}, err
 	}
-	first := make([]byte, uploadPiece)
-	n, err := io.ReadFull(body, first)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	first, err := readPiece(body, make([]byte, uploadPiece))
+	if err != nil {
 		return api.Import{}, err
 	}
-	first = first[:n]
 	// Files that are not tables are refused before any part of them is stored.
 	var preview *api.ImportPreview
 	if in.options.Hold {
@@ -56,7 +54,7 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	if err != nil {
 		return api.Import{}, cannotImport("body", err)
 	}
-	i := importRow{id: s.db.NewID("imp"), workspaceID: in.WorkspaceID, workspace: workspace, options: in.options, actor: by.Actor}
+	i := job{record: record{ID: s.db.NewID("imp"), WorkspaceID: in.WorkspaceID, Workspace: workspace}, options: in.options, actor: by.Actor}
 	if err := s.upload(ctx, by, i, first, body); err != nil {
 		return api.Import{}, s.abandon(ctx, i, err)
 	}
@@ -72,8 +70,8 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 		if in.options.Hold {
 			status, lease = api.ImportHeld, tx.Now()+holdTime.Milliseconds()
 		}
-		i, err := oneImport(tx.Q, `UPDATE directory_import SET status = $2, lease_until = $3 WHERE id = $1 RETURNING `+importColumns, i.id, status, lease)
-		if err == nil && i.id == "" {
+		i, err := oneJob(tx.Q, `UPDATE directory_import SET status = $2, lease_until = $3 WHERE id = $1 RETURNING `+jobColumns, i.ID, status, lease)
+		if err == nil && i.ID == "" {
 			err = fault.Invalid("body", "took too long to arrive")
 		}
 		out, event := i.wire(tx.Now()), i.event(audit.ImportStarted, "Started")
@@ -85,61 +83,67 @@ func (s *Service) Import(ctx context.Context, by db.Caller, in ImportInput, body
 	if err != nil {
 		return api.Import{}, s.abandon(ctx, i, err)
 	}
-	s.imports.wake.Send()
+	s.queued.Send()
 	return queued, nil
 }
 
 // upload stores the file in chunks as it arrives.
-func (s *Service) upload(ctx context.Context, by db.Caller, i importRow, first []byte, rest io.Reader) error {
+func (s *Service) upload(ctx context.Context, by db.Caller, i job, first []byte, rest io.Reader) error {
 	by.IdempotencyKey = nil
-	if err := s.vault.Ready(ctx, i.workspace); err != nil {
+	if err := s.vault.Ready(ctx, i.Workspace); err != nil {
 		return err
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		// The workspace is locked, so that concurrent uploads are counted.
-		_, err := tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id`, i.workspaceID).Scan(new(string))
+		_, err := tx.Row(`UPDATE workspace SET name = name WHERE id = $1 RETURNING id`, i.WorkspaceID).Scan(new(string))
 		var count int64
 		if err == nil {
-			count, _, err = openImports(tx.Q, i.workspace)
+			count, _, err = openImports(tx.Q, i.Workspace)
 		}
 		if err == nil && count >= maxOpenImports {
 			err = fault.New(api.CodeTooMany, "the workspace has %d imports that have not ended: wait for one, or cancel it", count)
 		}
 		if err == nil {
-			err = insertUpload(tx, i, tx.Now()+uploadLease.Milliseconds())
+			i.Status, i.LeaseUntil = uploading, tx.Now()+uploadLease.Milliseconds()
+			err = insertJob(tx, i)
 		}
 		return struct{}{}, audit.None("an upload is no import yet"), err
 	})
 	lines := lineLimit{}
 	piece := first
 	for number := int64(0); err == nil && len(piece) > 0; number += uploadPiece / chunkSize {
-		if err = lines.check(piece); err != nil {
+		if err = lines.check(piece); err == nil {
+			err = s.storePiece(ctx, by, i, number, piece)
+		}
+		if err != nil || len(piece) < uploadPiece {
 			return err
 		}
-		if err = s.storePiece(ctx, by, i, number, piece); err != nil || len(piece) < uploadPiece {
-			return err
-		}
-		n, failed := io.ReadFull(rest, first)
-		if failed != nil && !errors.Is(failed, io.EOF) && !errors.Is(failed, io.ErrUnexpectedEOF) {
-			return failed
-		}
-		piece = first[:n]
+		piece, err = readPiece(rest, first)
 	}
 	return err
 }
 
-func (s *Service) storePiece(ctx context.Context, by db.Caller, i importRow, number int64, piece []byte) error {
+// readPiece reads the next piece of a file, which is shorter than the space for it only at the end.
+func readPiece(from io.Reader, space []byte) ([]byte, error) {
+	n, err := io.ReadFull(from, space)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return space[:n], err
+}
+
+func (s *Service) storePiece(ctx context.Context, by db.Caller, i job, number int64, piece []byte) error {
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		none := audit.None("an upload is no import yet")
 		there, err := tx.Row(`UPDATE directory_import SET bytes = bytes + $2, lease_until = $3 WHERE id = $1 AND status = 'uploading' RETURNING id`,
-			i.id, len(piece), tx.Now()+uploadLease.Milliseconds()).Scan(new(string))
+			i.ID, len(piece), tx.Now()+uploadLease.Milliseconds()).Scan(new(string))
 		if err == nil && !there {
 			err = fault.Invalid("body", "took too long to arrive")
 		}
 		if err != nil {
 			return struct{}{}, none, err
 		}
-		if _, held, err := openImports(tx.Q, i.workspace); err != nil || held > maxOpenBytes {
+		if _, held, err := openImports(tx.Q, i.Workspace); err != nil || held > maxOpenBytes {
 			if err == nil {
 				err = fault.New(api.CodeTooMany, "the files of the workspace's imports that have not ended are larger than %d MiB together: wait for one, or cancel it", maxOpenBytes>>20)
 			}
@@ -176,11 +180,10 @@ func (l *lineLimit) check(piece []byte) error {
 }
 
 // abandon deletes an upload that does not become an import, and returns why.
-func (s *Service) abandon(ctx context.Context, i importRow, why error) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
-	_, err := db.Write(context.WithoutCancel(ctx), s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
+func (s *Service) abandon(ctx context.Context, i job, why error) error {
+	_, err := db.Write(context.WithoutCancel(ctx), s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("an upload is no import yet"),
-			tx.Exec(`DELETE FROM directory_import WHERE id = $1 AND status = 'uploading'`, i.id)
+			tx.Exec(`DELETE FROM directory_import WHERE id = $1 AND status = 'uploading'`, i.ID)
 	})
 	if err != nil {
 		return errors.Join(why, err)
@@ -188,34 +191,14 @@ func (s *Service) abandon(ctx context.Context, i importRow, why error) error {
 	return why
 }
 
-// mayImport requires a permission in the workspace of an import, and returns it.
-func (s *Service) mayImport(ctx context.Context, by db.Caller, id string, need access.Permission) (importRow, error) {
-	var i importRow
-	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		i, err = findImport(q, id)
-		return err
-	})
-	if i.options.Bulk != nil {
-		i = importRow{}
-	}
-	if err == nil {
-		err = s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, need)
-	}
-	return i, fault.Replace(err, api.CodeNotFound, fault.Missing("import"))
-}
-
 // GetImport returns the state of an import.
 func (s *Service) GetImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
-	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryRead)
+	i, err := s.get(ctx, by, directory.ImportKind, in.ID)
 	if err != nil {
 		return api.Import{}, err
 	}
-	err = s.db.Read(ctx, func(q db.Q) (err error) {
-		i.approvalID, err = approval.Of(q, i.id)
-		return err
-	})
 	out := i.wire(s.db.Now())
-	if err == nil && i.status == api.ImportHeld && s.maySee(ctx, by, i) == nil {
+	if i.Status == api.ImportHeld && s.maySee(ctx, by, i) == nil {
 		out.Preview, err = s.storedPreview(ctx, i)
 	}
 	return out, err
@@ -235,10 +218,10 @@ func (s *Service) Imports(ctx context.Context, by db.Caller, in ImportsInput) (w
 	err = s.db.ReadList(ctx, func(q db.Q) error {
 		rows = rows[:0]
 		return q.Each(func(r db.Rows) error {
-			i, err := scanImport(r)
+			i, err := readJob(r)
 			rows = append(rows, i.wire(s.db.Now()))
 			return err
-		}, `SELECT `+importColumns+` FROM directory_import WHERE workspace_number = $1 AND id < $2 AND id >= 'imp_' AND status <> 'uploading'
+		}, `SELECT `+jobColumns+` FROM directory_import WHERE workspace_number = $1 AND id < $2 AND id >= 'imp_' AND status <> 'uploading'
 			ORDER BY id DESC LIMIT $3`, workspace, window.After, window.Limit)
 	})
 	if err != nil {
@@ -249,25 +232,7 @@ func (s *Service) Imports(ctx context.Context, by db.Caller, in ImportsInput) (w
 
 // CancelImport ends an import that has not ended. Its changes stay.
 func (s *Service) CancelImport(ctx context.Context, by db.Caller, in OneImportInput) (api.Import, error) {
-	i, err := s.mayImport(ctx, by, in.ID, access.DirectoryWrite)
-	if err != nil {
-		return api.Import{}, err
-	}
-	return cancelImport(ctx, s, by, i, importRow.wire)
-}
-
-func cancelImport[T any](ctx context.Context, s *Service, by db.Caller, i importRow, wire func(i importRow, now int64) T) (T, error) {
-	if err := s.vault.Ready(ctx, i.workspace); err != nil {
-		return *new(T), err
-	}
-	return db.Write(ctx, s.db, by, func(tx *db.Tx) (T, audit.Event, error) {
-		done, err := s.endJob(tx, i.id, "", api.ImportCancelled, "")
-		if err == nil && done.id == "" {
-			done, err = findImport(tx.Q, i.id)
-			return wire(done, tx.Now()), audit.None("the import has ended"), err
-		}
-		return wire(done, tx.Now()), done.event(audit.ImportCancelled, "Cancelled"), err
-	})
+	return cancel(ctx, s, by, directory.ImportKind, in.ID, job.wire)
 }
 
 // RefusedLines writes the lines that an import refused into a file that can be corrected and imported. The lines are as they were sent, so
@@ -282,7 +247,7 @@ func (s *Service) Plan(ctx context.Context, by db.Caller, in OneImportInput, to 
 }
 
 func (s *Service) download(ctx context.Context, by db.Caller, id, part string, to *web.File) error {
-	i, err := s.mayImport(ctx, by, id, access.DirectoryWrite)
+	i, err := s.find(ctx, by, directory.ImportKind, id, job.needs)
 	if err != nil {
 		return err
 	}
@@ -296,24 +261,16 @@ func (s *Service) download(ctx context.Context, by db.Caller, id, part string, t
 	if part == partPlan || i.options.Format == entryfile.NDJSON {
 		to.Name, to.Type = part+".ndjson", "application/x-ndjson"
 	}
-	for next := int64(0); ; {
-		number, body, found, err := s.readChunk(ctx, i, part, next)
-		if err != nil || !found {
-			return err
-		}
-		if _, err := to.Write(body); err != nil {
-			return err
-		}
-		next = number + 1
-	}
+	_, err = io.Copy(to, s.part(ctx, i, part))
+	return err
 }
 
 // maySee requires the permission to read the lines of a file that another person has sent: they may contain account numbers.
-func (s *Service) maySee(ctx context.Context, by db.Caller, i importRow) error {
+func (s *Service) maySee(ctx context.Context, by db.Caller, i job) error {
 	if by.ID == i.actor.ID {
 		return nil
 	}
-	return s.authority.RequireInWorkspace(ctx, by.Actor, i.workspaceID, access.ReceivingRead)
+	return s.authority.RequireInWorkspace(ctx, by.Actor, i.WorkspaceID, access.ReceivingRead)
 }
 
 // ExpireImports deletes uploads that have stopped, cancels held files that no one has started, and deletes imports that ended long ago.

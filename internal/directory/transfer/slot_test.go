@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"fmt"

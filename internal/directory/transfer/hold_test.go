@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"fmt"
@@ -87,7 +87,7 @@ func TestARehearsedFileIsImportedAsItWasRehearsed(t *testing.T) {
 			}
 			c.Node.RunImports(t)
 			done := c.Get(path).OK()
-			if got := counts(done); got != want {
+			if got := servertest.Counts(done); got != want {
 				t.Errorf("in round %d the import is %s, want %s", round, got, want)
 			}
 			if round < 2 {
@@ -133,7 +133,7 @@ func TestAHeldFileIsStartedOnce(t *testing.T) {
 			t.Errorf("started eight times at once: %v", got)
 		}
 		n.RunImports(t)
-		if got := counts(c.Get(path).OK()); got != "completed 2 0 0 1" {
+		if got := servertest.Counts(c.Get(path).OK()); got != "completed 2 0 0 1" {
 			t.Errorf("the import is %s", got)
 		}
 	})

@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"fmt"
@@ -8,12 +8,6 @@ import (
 
 	"bursar/internal/server/servertest"
 )
-
-// counts are what an import has done: created, updated, unchanged, refused.
-func counts(a *servertest.Answer) string {
-	o := a.Object()
-	return fmt.Sprint(o["status"], " ", o["created"], " ", o["updated"], " ", o["unchanged"], " ", o["refused"])
-}
 
 func importPath(a *servertest.Answer, more string) string {
 	return "/v1/directory/imports/" + a.Text("id") + more
@@ -27,7 +21,7 @@ func TestAFileIsImported(t *testing.T) {
 			"person,Bob,nobody,,,,,,\n"+
 			"organization,Engines,,math,,E-2,,,\n"+
 			"organization,Twice,,,,E-2,,,\n", "format", "csv")
-		if got := counts(done); got != "completed 2 0 0 2" {
+		if got := servertest.Counts(done); got != "completed 2 0 0 2" {
 			t.Fatalf("the import is %s", done.Body)
 		}
 		ada := c.Get("/v1/directory/" + c.Entries("external_id", "E-1").OK().Column("id")[0]).OK().Object()
@@ -57,7 +51,7 @@ func TestWhatIsExportedIsUnchangedWhenImported(t *testing.T) {
 			fmt.Fprintf(&lines, `{"type":"person","name":"Person %d","external_id":"E-%d","fields":{"email":"p%d@example.com","n":%d,"note":"=1"},"tags":["all","t|%d"],`+
 				`"receiving_methods":[{"provider":"bank","account_name":"P","account_id":"%08d"}]}`+"\n", i, i, i, i, i%3, i)
 		}
-		if got := counts(c.Import(lines.String())); got != "completed 230 0 0 0" {
+		if got := servertest.Counts(c.Import(lines.String())); got != "completed 230 0 0 0" {
 			t.Fatalf("the import is %s", got)
 		}
 		path := "/v1/directory/export?workspace_id=" + n.First.WorkspaceID
@@ -67,17 +61,17 @@ func TestWhatIsExportedIsUnchangedWhenImported(t *testing.T) {
 				t.Errorf("the export as %s is\n%.500s", format, file)
 			}
 			for _, match := range []string{"id", "external_id", "email", "account"} {
-				if got := counts(c.Import(file, "match", match)); got != "completed 0 0 230 0" {
+				if got := servertest.Counts(c.Import(file, "match", match)); got != "completed 0 0 230 0" {
 					t.Errorf("the %s matched by %s is %s", format, match, got)
 				}
 			}
-			if got := counts(c.Import(file, "match", "email", "on_match", "refuse")); got != "completed 0 0 0 230" {
+			if got := servertest.Counts(c.Import(file, "match", "email", "on_match", "refuse")); got != "completed 0 0 0 230" {
 				t.Errorf("with on_match=refuse: %s", got)
 			}
-			if got := counts(c.Import(strings.ReplaceAll(file, "Person", "Somebody"), "match", "email", "on_match", "skip")); got != "completed 0 0 230 0" {
+			if got := servertest.Counts(c.Import(strings.ReplaceAll(file, "Person", "Somebody"), "match", "email", "on_match", "skip")); got != "completed 0 0 230 0" {
 				t.Errorf("with on_match=skip: %s", got)
 			}
-			if got := counts(c.Import(strings.ReplaceAll(file, "Person", "Human "+format), "match", "external_id", "dry_run", "true")); got != "completed 0 230 0 0" {
+			if got := servertest.Counts(c.Import(strings.ReplaceAll(file, "Person", "Human "+format), "match", "external_id", "dry_run", "true")); got != "completed 0 230 0 0" {
 				t.Errorf("a rehearsal: %s", got)
 			}
 		}
@@ -100,7 +94,7 @@ func TestAnImportGoesOnWhereItWasAndEndsWithItsAccess(t *testing.T) {
 		n.Admin(t).Delete("/v1/workspaces/" + n.First.WorkspaceID + "/members/" + member.UserID).OK()
 		n.RunImports(t)
 		done := n.Admin(t).Get("/v1/directory/imports/" + id).OK()
-		if got := counts(done); got != "failed 0 0 0 0" || done.Text("reason") == "" {
+		if got := servertest.Counts(done); got != "failed 0 0 0 0" || done.Text("reason") == "" {
 			t.Errorf("the import is %s", done.Body)
 		}
 	})
@@ -161,7 +155,7 @@ func TestFilesThatAreNoTablesAreRefused(t *testing.T) {
 			t.Errorf("a quote that is not closed: %s", done.Body)
 		}
 		done = c.Import("type,name,email\nperson,Ada,\nperson,B\xf6b,\nperson,Ro", "format", "csv") // Latin-1, and cut off
-		if got := counts(done); got != "completed 1 0 0 2" {
+		if got := servertest.Counts(done); got != "completed 1 0 0 2" {
 			t.Errorf("a damaged file: %s", done.Body)
 		}
 	})

@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"context"
@@ -50,6 +50,26 @@ func list(t *testing.T, n *servertest.Node, sql string) (all []string, err error
 	return all, err
 }
 
+// dieAmid lets a node work on a job until that has begun, and ends the node before the job has ended.
+func dieAmid(t *testing.T, n *servertest.Node, begun func() bool) {
+	t.Helper()
+	ctx, die := context.WithCancel(t.Context())
+	dead := make(chan error, 1)
+	go func() {
+		_, err := n.Worker().ImportTurn(ctx)
+		dead <- err
+	}()
+	for !begun() {
+		if t.Context().Err() != nil {
+			t.Fatal("the job does not begin")
+		}
+	}
+	die()
+	if err := <-dead; err == nil {
+		t.Fatal("the job has ended before its node died")
+	}
+}
+
 // A node that dies leaves its import to another one as soon as its lease has ended, and not before.
 func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 	dbtest.TakesSeconds(t)
@@ -59,21 +79,7 @@ func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 		id := c.Do("POST", "/v1/directory/imports?workspace_id="+n.First.WorkspaceID, sparse(file), "Content-Type", "text/csv").OK().Text("id")
 		lines := func() int64 { return c.Get("/v1/directory/imports/" + id).OK().Number("lines") }
 
-		ctx, die := context.WithCancel(t.Context())
-		dead := make(chan error, 1)
-		go func() {
-			_, err := n.Worker().ImportTurn(ctx)
-			dead <- err
-		}()
-		for lines() == 0 {
-			if t.Context().Err() != nil {
-				t.Fatal("the import does not begin")
-			}
-		}
-		die()
-		if err := <-dead; err == nil {
-			t.Fatal("the import has ended before its node died")
-		}
+		dieAmid(t, n, func() bool { return lines() > 0 })
 		done := lines()
 		other := n.Worker()
 		if worked, err := other.ImportTurn(t.Context()); worked || err != nil {
@@ -84,7 +90,7 @@ func TestAnotherNodeTakesAnImportOver(t *testing.T) {
 			t.Errorf("the import was not taken over: %v", err)
 		}
 		work(t, n, 1)
-		if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 600 0 0 0" {
+		if got := servertest.Counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 600 0 0 0" {
 			t.Errorf("after %d lines on the first node, the import is %s", done, got)
 		}
 		exactly(t, n, names)
@@ -146,7 +152,7 @@ func TestSlotsOfANodeThatIsSlowerThanItsLeaseImportEachLineOnce(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 300 0 0 0" {
+		if got := servertest.Counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 300 0 0 0" {
 			t.Errorf("the import is %s", got)
 		}
 		exactly(t, n, names)
@@ -163,7 +169,7 @@ func TestAnImportKnowsAccountsDuringAReseal(t *testing.T) {
 		for i := range 300 {
 			fmt.Fprintf(&file, "person,Person %d,bank,P,DE%02d 0000-%05d\n", i, i%97, i)
 		}
-		if got := counts(c.Import(file.String(), "match", "account")); got != "completed 300 0 0 0" {
+		if got := servertest.Counts(c.Import(file.String(), "match", "account")); got != "completed 300 0 0 0" {
 			t.Fatalf("the import is %s", got)
 		}
 		operator := store.Vault(store.Open(t)) // as bursar admin has it
@@ -180,7 +186,7 @@ func TestAnImportKnowsAccountsDuringAReseal(t *testing.T) {
 			if err := <-resealed; err != nil {
 				t.Fatal(err)
 			}
-			if got := counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 0 0 300 0" {
+			if got := servertest.Counts(c.Get("/v1/directory/imports/" + id).OK()); got != "completed 0 0 300 0" {
 				t.Errorf("during a reseal the import is %s", got)
 			}
 		}

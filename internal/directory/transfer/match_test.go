@@ -1,4 +1,4 @@
-package directory_test
+package transfer_test
 
 import (
 	"net/http"
@@ -29,15 +29,15 @@ func TestWhatMakesALineAnUpdate(t *testing.T) {
 			{"email", "organization,Kind,ada@example.com,,,,,", "completed 0 0 0 1"},
 			{"id", "person,Taken,,,E-1,,,", "completed 0 0 0 1"},
 		} {
-			if done := c.Import(header+c2.line+"\n", "match", c2.match); counts(done) != c2.want {
-				t.Errorf("%s matched by %s: %s, want %s\n%s", c2.line, c2.match, counts(done), c2.want, c.Get(importPath(done, "/refused")).Body)
+			if done := c.Import(header+c2.line+"\n", "match", c2.match); servertest.Counts(done) != c2.want {
+				t.Errorf("%s matched by %s: %s, want %s\n%s", c2.line, c2.match, servertest.Counts(done), c2.want, c.Get(importPath(done, "/refused")).Body)
 			}
 		}
 		other := n.Tenant(t)
 		x := other.Entry("Theirs")
 		done := c.Import("id,label\n"+x+",Mine\n", "match", "id")
-		if counts(done) != "completed 0 0 0 1" {
-			t.Errorf("an entry of another workspace: %s", counts(done))
+		if servertest.Counts(done) != "completed 0 0 0 1" {
+			t.Errorf("an entry of another workspace: %s", servertest.Counts(done))
 		}
 	})
 }
@@ -56,8 +56,8 @@ func TestRefusedLinesOfSomebodyElse(t *testing.T) {
 		}
 		// Without the permission to write them, a line with an account is refused.
 		done = sender.Import("type,name,method.provider,method.account_name,method.account_id\nperson,Ada,bank,Ada,1\nperson,Bob,,,\n")
-		if counts(done) != "completed 1 0 0 1" {
-			t.Errorf("the import is %s", counts(done))
+		if servertest.Counts(done) != "completed 1 0 0 1" {
+			t.Errorf("the import is %s", servertest.Counts(done))
 		}
 	})
 }
@@ -72,8 +72,8 @@ func TestLinesSeeTheLinesBefore(t *testing.T) {
 {"type":"person","name":"NUL","tags":["N\u0000"]}
 {"type":"person","name":"C","external_id":"Y"}
 `, "match", "external_id")
-		if counts(done) != "completed 2 1 0 2" {
-			t.Errorf("the import is %s\n%s", counts(done), c.Get(importPath(done, "/refused")).Body)
+		if servertest.Counts(done) != "completed 2 1 0 2" {
+			t.Errorf("the import is %s\n%s", servertest.Counts(done), c.Get(importPath(done, "/refused")).Body)
 		}
 		x := c.Entries("external_id", "X").OK().Column("id")[0]
 		done = c.Import(`{"id":"` + x + `","external_id":"Z"}
@@ -81,8 +81,8 @@ func TestLinesSeeTheLinesBefore(t *testing.T) {
 {"type":"person","name":"E","external_id":"Z"}
 {"type":"person","name":"F","external_id":"Y"}
 `)
-		if counts(done) != "completed 1 1 0 2" {
-			t.Errorf("the import is %s\n%s", counts(done), c.Get(importPath(done, "/refused")).Body)
+		if servertest.Counts(done) != "completed 1 1 0 2" {
+			t.Errorf("the import is %s\n%s", servertest.Counts(done), c.Get(importPath(done, "/refused")).Body)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package directory
+package transfer
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/db"
+	"bursar/internal/directory"
 	"bursar/internal/directory/entryfile"
 	"bursar/internal/fault"
 )
@@ -23,7 +24,7 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.B
 	if err != nil {
 		return api.BatchResult{}, err
 	}
-	on, err := s.onDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
+	on, err := s.directory.OnDuplicate(ctx, by, in.WorkspaceID, in.OnDuplicate)
 	if err != nil {
 		return api.BatchResult{}, err
 	}
@@ -34,27 +35,30 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (api.B
 	for i, item := range in.Items {
 		rows[i] = &entryfile.Row{ID: item.ID, Type: item.Type, EntryUpdate: item.EntryUpdate}
 	}
-	many := applier{service: s, workspaceID: in.WorkspaceID, workspace: workspace, held: held, match: matchID, onMatch: onMatchUpdate, onDuplicate: on}
-	return applyMany(ctx, by, many, func(a *applier) (api.BatchResult, error) { return a.batch(rows, in.Atomic) })
+	rules := directory.Rules{WorkspaceID: in.WorkspaceID, Workspace: workspace, Held: held,
+		Match: entryfile.MatchID, OnMatch: entryfile.OnMatchUpdate, OnDuplicate: on}
+	return directory.Apply(ctx, s.directory, by, rules, func(_ *db.Tx, a *directory.Applier) (api.BatchResult, error) {
+		return applyBatch(a, rows, in.Atomic)
+	})
 }
 
-func (a *applier) batch(rows []*entryfile.Row, atomic bool) (api.BatchResult, error) {
-	if err := a.begin(rows); err != nil {
+func applyBatch(a *directory.Applier, rows []*entryfile.Row, atomic bool) (api.BatchResult, error) {
+	if err := a.Begin(rows); err != nil {
 		return api.BatchResult{}, err
 	}
 	out := api.BatchResult{Results: make([]api.BatchItemResult, len(rows))}
 	var wrong fault.Violations
 	for i, row := range rows {
-		done, err := a.apply(row)
+		done, err := a.Apply(row)
 		var no *fault.Fault
 		switch {
 		case errors.As(err, &no):
-			out.Results[i] = api.BatchItemResult{Status: rowRefused, Error: &api.BatchError{Code: string(no.Code), Message: no.Message}}
+			out.Results[i] = api.BatchItemResult{Status: entryfile.Refused, Error: &api.BatchError{Code: string(no.Code), Message: no.Message}}
 			wrong.Add("items."+strconv.Itoa(i), no.Message)
 		case err != nil:
 			return api.BatchResult{}, err
 		default:
-			out.Results[i] = api.BatchItemResult{Status: done.action, ID: done.id, Duplicates: done.doubles, ApprovalID: done.approvalID}
+			out.Results[i] = api.BatchItemResult{Status: done.Action, ID: done.ID, Duplicates: done.Duplicates, ApprovalID: done.ApprovalID}
 		}
 	}
 	if atomic {
