@@ -101,7 +101,7 @@ func (c *Console) factorPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("account_factor", "Second factor", factorPage{
+	return v.show("profile_factor", "Second factor", factorPage{
 		Organizations: strings.Join(factors.DemandedBy, ", "), Factors: factors,
 		Passkeys: c.SignIn.TakesPasskeys(), Provider: c.SignIn.ProviderName(), Next: next, Workspaces: held,
 	})

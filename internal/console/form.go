@@ -105,7 +105,7 @@ func fieldLabel(page, field string) string {
 	switch page + " " + field {
 	case "roles_edit role":
 		return "Key"
-	case "account_password password":
+	case "profile_password password":
 		return "New password"
 	case "invite name":
 		return "Your name"

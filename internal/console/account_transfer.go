@@ -131,5 +131,5 @@ func (c *Console) addTestMoney(v *visit) error {
 	if err == nil {
 		_, err = change(v, c.Sandbox.Deposit, payout.DepositInput{SimulatedDeposit: api.SimulatedDeposit{AccountID: v.R.PathValue("id"), AmountCents: cents}})
 	}
-	return v.accountStep(err, "Added test money. No real money moved.", func(data *ledgerAccountPage) { data.TestMoney = typed })
+	return v.accountStep(err, "Added test money. No real money moved.", func(data *accountPage) { data.TestMoney = typed })
 }
