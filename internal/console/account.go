@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -44,47 +45,32 @@ func (c *Console) accountsPage(v *visit) error {
 	return v.show("accounts", "Accounts", data)
 }
 
-// accountForm is the form of a new account.
-type accountForm struct {
-	Name, Currency, Mode string
-	Currencies           []string
-	LiveAllowed          bool
-}
-
-func (v *visit) accountForm() accountForm {
-	f := accountForm{Name: v.field("name"), Currency: v.field("currency"), Mode: v.field("mode"), LiveAllowed: v.console.Rails.HasLive()}
-	seen := map[string]bool{}
-	for _, r := range v.console.Rails.All() {
-		if !seen[r.Currency] {
-			f.Currencies = append(f.Currencies, r.Currency)
-		}
-		seen[r.Currency] = true
-	}
-	return f
+// newAccountPage is the form of a new account.
+type newAccountPage struct {
+	Currencies  []choice
+	LiveAllowed bool
 }
 
 func (c *Console) newAccountPage(v *visit) error {
 	if err := v.need(access.AccountsWrite); err != nil {
 		return err
 	}
-	return v.show("accounts_new", "Open an account", v.accountForm())
+	data := newAccountPage{LiveAllowed: c.Rails.HasLive()}
+	for _, r := range c.Rails.All() {
+		if one := (choice{Value: r.Currency, Text: r.Currency}); !slices.ContainsFunc(data.Currencies, func(other choice) bool { return other.Value == one.Value }) {
+			data.Currencies = append(data.Currencies, one)
+		}
+	}
+	return v.show("accounts_new", "Open an account", data)
 }
 
 func (c *Console) createAccount(v *visit) error {
-	f := v.accountForm()
-	made, err := change(v, c.Ledger.Create, ledger.CreateInput{AccountCreate: api.AccountCreate{
-		WorkspaceID: &v.workspace.ID, Name: f.Name, Currency: optional(f.Currency), Mode: optional(f.Mode)}})
-	if p, status, ok := formProblems(err, "name", "currency", "mode"); ok {
-		return v.showAgain(status, "accounts_new", "Open an account", p, f)
-	}
+	made, err := submit(v, c.Ledger.Create, ledger.CreateInput{AccountCreate: api.AccountCreate{WorkspaceID: &v.workspace.ID}})
 	if err != nil {
-		return err
+		return v.again(err, c.newAccountPage)
 	}
 	return v.done("Account opened. There is nothing in it yet.", v.path("accounts", made.Value.ID))
 }
-
-// statementFilter selects a part of an account's statement.
-type statementFilter struct{ Bucket, From, To, Reference string }
 
 // postingView is a line of a statement, for display.
 type postingView struct {
@@ -125,15 +111,11 @@ func (p postingView) What() string {
 // accountPage is the page of an account.
 type accountPage struct {
 	accountView
-	NewName string
-	// TestMoney is the typed amount to add to a sandbox account.
-	TestMoney string
-	Chart     chart
-	Filter    statementFilter
-	Filtered  bool
-	Postings  []postingView
-	Pages     pageLinks
-	CSV       string
+	Chart    chart
+	Filtered bool
+	Postings []postingView
+	Pages    pageLinks
+	CSV      string
 }
 
 // statementFilters returns the query parameters that filter a statement.
@@ -171,9 +153,8 @@ func (v *visit) account() (accountPage, error) {
 	days, err := v.console.Ledger.Outflow30(v.R.Context(), v.Caller, a.ID, v.zone)
 	query := v.filters(statementFilters()...)
 	return accountPage{
-		accountView: accountView{a}, NewName: a.Name, Chart: newMoneyChart(days, a.Currency, v.zone), Filtered: len(query) > 0,
-		Filter: statementFilter{query.Get("bucket"), query.Get("from"), query.Get("to"), query.Get("reference")},
-		CSV:    withQuery(v.path("accounts", a.ID, "statement"), query),
+		accountView: accountView{a}, Chart: newMoneyChart(days, a.Currency, v.zone), Filtered: len(query) > 0,
+		CSV: withQuery(v.path("accounts", a.ID, "statement"), query),
 	}, err
 }
 
@@ -206,11 +187,15 @@ func (c *Console) accountPage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range statementFilters() {
+		v.preset(name, v.filters(name).Get(name))
+	}
+	v.preset("name", data.Name)
 	err = v.addStatement(&data)
 	if wrong(err, "cursor") {
 		return v.redirect(withQuery(v.path("accounts", data.ID), v.filters(statementFilters()...)))
 	}
-	if p, _, ok := formProblems(err, statementFilters()...); ok {
+	if p, _, ok := formProblems(err); ok {
 		return v.showAgain(http.StatusUnprocessableEntity, "accounts_one", data.Name, p, data)
 	}
 	if err != nil {
@@ -263,41 +248,24 @@ func (c *Console) statement(v *visit) error {
 }
 
 func (c *Console) renameAccount(v *visit) error {
-	name := v.field("name")
-	return v.updateAccount(api.AccountUpdate{Name: &name}, "Renamed.", func(data *accountPage) { data.NewName = name })
+	_, err := submit(v, c.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: api.AccountUpdate{Name: new("")}})
+	return v.accountStep(err, "Renamed.")
 }
 
 func (c *Console) setAccountStatus(v *visit) error {
-	status := v.field("status")
 	text := map[string]string{api.AccountActive: "The account pays again.", api.AccountFrozen: "Frozen. Nothing is paid from it until somebody unfreezes it.",
-		api.AccountClosed: "Closed for ever."}[status]
-	return v.updateAccount(api.AccountUpdate{Status: &status}, text, func(*accountPage) {})
+		api.AccountClosed: "Closed for ever."}[v.field("status")]
+	_, err := submit(v, c.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: api.AccountUpdate{Status: new("")}})
+	return v.accountStep(err, text)
 }
 
-func (v *visit) updateAccount(update api.AccountUpdate, text string, typed func(*accountPage)) error {
-	_, err := change(v, v.console.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: update})
-	return v.accountStep(err, text, typed)
-}
-
-// accountStep redirects to an account, or shows it again with the typed values and the problems.
-func (v *visit) accountStep(err error, text string, typed func(*accountPage)) error {
+// accountStep redirects to an account, or shows it again with the problems.
+func (v *visit) accountStep(err error, text string) error {
 	if waitsForApprover(err) {
 		err, text = nil, "Requested. The account stays frozen until another person approves."
 	}
-	if err == nil {
-		return v.done(text, v.path("accounts", v.R.PathValue("id")))
+	if err != nil {
+		return v.again(err, v.console.accountPage)
 	}
-	p, status, ok := formProblems(err, "name", "amount_cents")
-	if !ok {
-		return err
-	}
-	data, failed := v.account()
-	if failed == nil {
-		failed = v.addStatement(&data)
-	}
-	if failed != nil {
-		return failed
-	}
-	typed(&data)
-	return v.showAgain(status, "accounts_one", data.Name, p, data)
+	return v.done(text, v.path("accounts", v.R.PathValue("id")))
 }

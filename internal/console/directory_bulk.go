@@ -108,7 +108,7 @@ func (c *Console) bulk(v *visit) error {
 		return c.askBulk(v, f, http.StatusOK, problems{})
 	}
 	done, err := change(v, c.Directory.Bulk, f.input(v.workspace.ID))
-	if p, status, ok := formProblems(err, "tag"); ok {
+	if p, status, ok := formProblems(err); ok {
 		return c.askBulk(v, f, status, p)
 	}
 	if err != nil {

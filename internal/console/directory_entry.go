@@ -214,8 +214,8 @@ func (c *Console) retagEntry(v *visit) error {
 		return v.redirect(v.entryPath(e.ID))
 	}
 	_, err = v.updateEntry(e, api.EntryUpdate{Tags: names})
-	if p, _, ok := formProblems(err, "tags"); ok {
-		if err := v.setFlash(flash{Kind: "bad", Text: strings.TrimSpace("The tags were not changed. " + p.Text + p.Of("tags"))}); err != nil {
+	if p, _, ok := formProblems(err); ok {
+		if err := v.setFlash(flash{Kind: "bad", Text: strings.TrimSpace("The tags were not changed. " + p.Text + sentence(p.Fields["tags"]))}); err != nil {
 			return err
 		}
 		return v.redirect(v.entryPath(e.ID))

@@ -123,11 +123,11 @@ func (c *Console) uploadImport(v *visit) error {
 func uploadProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
 	if errors.As(err, &f) && f.Code == api.CodeBodyTooLarge {
-		return problems{Fields: map[string]string{"file": sentence(f.Message) + " Split it into several files."}}, http.StatusRequestEntityTooLarge, true
+		return problem("file", sentence(f.Message)+" Split it into several files."), http.StatusRequestEntityTooLarge, true
 	}
-	p, status, ok := formProblems(err, "file", "body")
-	if text := p.Fields["body"]; ok && text != "" {
-		p.Fields = map[string]string{"file": "The file " + strings.ToLower(text[:1]) + text[1:]}
+	p, status, ok := formProblems(err)
+	if text := p.Fields["body"]; text != "" {
+		p = problem("file", "the file "+text)
 	}
 	return p, status, ok
 }
@@ -182,34 +182,38 @@ func (v *visit) importView() (importView, error) {
 	if err == nil && i.WorkspaceID != v.workspace.ID {
 		err = errNoPage
 	}
-	return newImportView(i), err
+	view := importView{Import: i}
+	if p := i.Preview; p != nil {
+		v.preset("default_type", p.DefaultType)
+		v.preset("match", p.Match)
+		v.preset("on_match", p.OnMatch)
+		mapping := p.Mapping
+		if v.form != nil {
+			mapping = v.typedMapping()
+		}
+		view.Columns = newImportColumns(i, mapping)
+	}
+	return view, err
+}
+
+// typedMapping returns what the columns mean by the form, or nil if it has no columns.
+func (v *visit) typedMapping() (mapping map[string]string) {
+	for name, values := range v.form {
+		if header, ok := strings.CutPrefix(name, "column-"); ok {
+			if mapping == nil {
+				mapping = map[string]string{}
+			}
+			mapping[header] = values[0]
+		}
+	}
+	return mapping
 }
 
 // startImport starts the import of a held file, or its dry run.
 func (c *Console) startImport(v *visit) error {
-	mapping := map[string]string{}
-	for name, values := range v.form {
-		if header, ok := strings.CutPrefix(name, "column-"); ok {
-			mapping[header] = values[0]
-		}
-	}
-	in := directory.StartInput{ID: v.R.PathValue("id"), ImportStart: api.ImportStart{
-		DefaultType: optional(v.field("default_type")), Match: optional(v.field("match")), OnMatch: optional(v.field("on_match")), DryRun: v.field("do") != "import",
-	}}
-	if len(mapping) > 0 {
-		in.Mapping = mapping
-	}
-	_, err := change(v, c.Directory.StartImport, in)
-	if p, status, ok := formProblems(err, "default_type", "match", "on_match", "mapping"); ok {
-		data, err := v.importView()
-		if err != nil {
-			return err
-		}
-		data.choose(in.ImportStart)
-		return v.showAgain(status, "directory_import", data.Title(), p, data)
-	}
-	if err != nil {
-		return err
+	in := directory.StartInput{ID: v.R.PathValue("id"), ImportStart: api.ImportStart{Mapping: v.typedMapping(), DryRun: v.field("do") != "import"}}
+	if _, err := submit(v, c.Directory.StartImport, in); err != nil {
+		return v.again(err, c.importPage)
 	}
 	return v.redirect(v.path("directory", "imports", in.ID))
 }
@@ -257,7 +261,7 @@ func (l planLine) What() string {
 // Why returns what would change, why the line is refused, or its possible duplicates.
 func (l planLine) Why() string {
 	if l.Reason != "" {
-		return sentence(strings.NewReplacer(ownField, "", "account_name", "account name", "account_id", "account number", "provider must", "bank or wallet must",
+		return sentence(strings.NewReplacer("fields.", "", "account_name", "account name", "account_id", "account number", "provider must", "bank or wallet must",
 			"external_id", "ID in another system").Replace(l.Reason))
 	}
 	if len(l.Duplicates) > 0 {

@@ -13,11 +13,7 @@ import (
 type importView struct {
 	api.Import
 	Columns []importColumn
-	Start   importForm
 }
-
-// importForm contains the person's choices.
-type importForm struct{ DefaultType, Match, OnMatch string }
 
 // importColumn is a column of a held file, and its possible meanings.
 type importColumn struct {
@@ -26,48 +22,34 @@ type importColumn struct {
 	Means  []choice
 }
 
-func newImportView(i api.Import) importView {
-	view := importView{Import: i}
-	if p := i.Preview; p != nil {
-		view.choose(api.ImportStart{Mapping: p.Mapping, DefaultType: &p.DefaultType, Match: &p.Match, OnMatch: &p.OnMatch})
-	}
-	return view
-}
-
-// choose fills the form with the person's choices.
-func (i *importView) choose(s api.ImportStart) {
-	for to, from := range map[*string]*string{&i.Start.DefaultType: s.DefaultType, &i.Start.Match: s.Match, &i.Start.OnMatch: s.OnMatch} {
-		if from != nil {
-			*to = *from
-		}
-	}
-	i.Columns = nil
-	if i.Preview == nil || i.Format != "csv" {
-		return
+// newImportColumns returns the columns of a CSV file with what they mean.
+func newImportColumns(i api.Import, mapping map[string]string) (list []importColumn) {
+	if i.Format != "csv" {
+		return nil
 	}
 	for at, header := range i.Preview.Columns {
 		name := strings.TrimSpace(header)
 		if name == "" {
 			continue
 		}
-		column := importColumn{Header: name, Means: meanings(name, s.Mapping[name])}
+		column := importColumn{Header: name, Means: meanings(name, mapping[name])}
 		for _, row := range i.Preview.Rows {
 			if at < len(row) && column.Sample == "" {
 				column.Sample = row[at]
 			}
 		}
-		i.Columns = append(i.Columns, column)
+		list = append(list, column)
 	}
+	return list
 }
 
 // meanings returns the possible meanings of a column: a property of an entry, a field of its own, or nothing.
-func meanings(header, chosen string) []choice {
+func meanings(header, chosen string) (out []choice) {
 	targets := []string{"", "name", "type", "external_id", "tags", "status", "label", "fields.first-name", "fields.last-name", "fields.email", "fields.phone",
 		"fields.industry", "method.provider", "method.account_name", "method.account_id", "id", "fields." + header}
 	if !slices.Contains(targets, chosen) {
 		targets = append(targets, chosen)
 	}
-	var out []choice
 	for _, target := range targets {
 		out = append(out, choice{Value: target, Text: meaning(target), Chosen: target == chosen})
 	}

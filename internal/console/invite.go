@@ -18,7 +18,6 @@ type invitePage struct {
 	Link     identity.Opened
 	Roles    []invitedRole
 	Secret   string
-	Name     string
 	Mine     bool // the visitor is signed in as the invited account
 	Passkeys bool
 	Provider string
@@ -27,7 +26,7 @@ type invitePage struct {
 func (v *visit) openLink() (invitePage, error) {
 	secret := v.R.PathValue("link")
 	link, err := v.console.Identity.OpenLink(v.R.Context(), secret)
-	data := invitePage{Link: link, Secret: secret, Name: link.Name, Mine: link.AccountID == v.Caller.ID,
+	data := invitePage{Link: link, Secret: secret, Mine: link.AccountID == v.Caller.ID,
 		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}
 	for _, r := range link.Roles {
 		data.Roles = append(data.Roles, invitedRole{r.Name, roleSummary(r.Key, r.BuiltIn, r.Permissions)})
@@ -45,6 +44,7 @@ func (c *Console) invitePage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.preset("name", data.Link.Name)
 	return v.show("invite", "Welcome", data)
 }
 
@@ -58,13 +58,9 @@ func (c *Console) redeem(v *visit) error {
 	if err != nil {
 		return c.invitePage(v)
 	}
-	data.Name = v.field("name")
-	proven, err := c.SignIn.RedeemWithPassword(v.R.Context(), v.Caller, data.Secret, data.Name, v.form.Get("password"))
-	if p, status, ok := formProblems(err, "name", "password"); ok {
-		return v.showAgain(status, "invite", "Welcome", p, data)
-	}
+	proven, err := c.SignIn.RedeemWithPassword(v.R.Context(), v.Caller, data.Secret, v.field("name"), v.form.Get("password"))
 	if err != nil {
-		return err
+		return v.again(err, c.invitePage)
 	}
 	path, err := v.admit(proven, v.afterLink(data))
 	if err != nil {

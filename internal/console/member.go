@@ -29,21 +29,17 @@ const membersShown = 50
 
 // membersPage lists the members of a workspace.
 type membersPage struct {
-	Rows       []memberRow
-	Everybody  int // before the filter
-	Found      int // number of members that match the filter
-	Filter     memberFilter
-	Roles      []api.Role
-	Grantable  []api.Role
-	Invitation invitation
-	Suspended  bool   // access waits for a decision: see suspendedPage
-	Mails      bool   // invitations are mailed, so no visitor sees the link
-	Newer      string // address of the previous page, or empty
-	Older      string // address of the next page, or empty
+	Rows      []memberRow
+	Everybody int // before the filter
+	Found     int // number of members that match the filter
+	Filter    memberFilter
+	Roles     []api.Role
+	Grantable []api.Role
+	Suspended bool   // access waits for a decision: see suspendedPage
+	Mails     bool   // invitations are mailed, so no visitor sees the link
+	Newer     string // address of the previous page, or empty
+	Older     string // address of the next page, or empty
 }
-
-// invitation contains the typed values of the invitation form.
-type invitation struct{ Email, Role string }
 
 // memberRow is a member and the visitor's possible actions on them.
 type memberRow struct {
@@ -79,23 +75,11 @@ func (c *Console) membersPage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.preset("role", "member")
+	v.preset("q", data.Filter.Text)
+	v.preset("with-role", data.Filter.Role)
+	v.preset("status", data.Filter.Status)
 	return v.show("members", "Members", data)
-}
-
-// showMembers shows the members again, with the problems of a form.
-func (v *visit) showMembers(err error, known ...string) error {
-	p, status, ok := formProblems(err, known...)
-	if !ok {
-		return err
-	}
-	data, failed := v.membersData()
-	if failed != nil {
-		return failed
-	}
-	if len(known) > 0 {
-		data.Invitation = invitation{v.field("email"), v.field("role")}
-	}
-	return v.showAgain(status, "members", "Members", p, data)
 }
 
 func (v *visit) membersData() (membersPage, error) {
@@ -109,7 +93,7 @@ func (v *visit) membersData() (membersPage, error) {
 	}
 	query := v.R.URL.Query()
 	data := membersPage{
-		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Invitation: invitation{Role: "member"}, Mails: v.console.SignIn.Recovers(),
+		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Mails: v.console.SignIn.Recovers(),
 		Filter: memberFilter{strings.TrimSpace(query.Get("q")), query.Get("role"), query.Get("status")},
 	}
 	waiting, err := read(v, v.console.Workspaces.SuspendedAccess, workspace.MembersInput{ID: v.workspace.ID})

@@ -13,11 +13,9 @@ import (
 )
 
 func (c *Console) invite(v *visit) error {
-	added, err := change(v, c.Workspaces.AddMember, workspace.AddMemberInput{
-		ID: v.workspace.ID, MemberAdd: api.MemberAdd{Email: v.field("email"), Role: v.field("role")},
-	})
+	added, err := submit(v, c.Workspaces.AddMember, workspace.AddMemberInput{ID: v.workspace.ID})
 	if err != nil {
-		return v.showGrant(err, "email", "role")
+		return v.showGrant(err)
 	}
 	role := v.roleName(added.Role)
 	switch {
@@ -50,14 +48,14 @@ func hasCode(err error, code api.Code) bool {
 
 // showGrant shows the problems of a grant, or that it waits for another person. A visitor whose sign-in is too old signs in again and
 // returns to the members.
-func (v *visit) showGrant(err error, fields ...string) error {
+func (v *visit) showGrant(err error) error {
 	if waitsForApprover(err) {
 		return v.done("Requested. The role is granted once another person approves.", v.membersPath())
 	}
 	if hasCode(err, api.CodeRecentLoginRequired) {
 		return v.signInFirst(v.membersPath())
 	}
-	return v.showMembers(err, fields...)
+	return v.again(err, v.console.membersPage)
 }
 
 // tellInvitation shows the link of an invitation, once.
@@ -73,9 +71,7 @@ func (v *visit) tellInvitation(m api.MemberAdded) error {
 }
 
 func (c *Console) assignRole(v *visit) error {
-	given, err := change(v, c.Workspaces.Assign, workspace.AssignInput{
-		ID: v.workspace.ID, RoleAssign: api.RoleAssign{UserID: v.R.PathValue("userId"), Role: v.field("role")},
-	})
+	given, err := submit(v, c.Workspaces.Assign, workspace.AssignInput{ID: v.workspace.ID, RoleAssign: api.RoleAssign{UserID: v.R.PathValue("userId")}})
 	if err != nil {
 		return v.showGrant(err)
 	}
@@ -88,7 +84,7 @@ func (c *Console) removeRole(v *visit) error {
 	in := workspace.UnassignInput{ID: v.workspace.ID, UserID: v.R.PathValue("userId"), Role: role}
 	removed, err := change(v, c.Workspaces.Unassign, in)
 	if err != nil {
-		return v.showMembers(err)
+		return v.again(err, c.membersPage)
 	}
 	return v.leaveMembers(`Role "` + name + `" removed.` + stranded(removed.ApprovalsWaiting))
 }
@@ -96,7 +92,7 @@ func (c *Console) removeRole(v *visit) error {
 func (c *Console) removeMember(v *visit) error {
 	removed, err := change(v, c.Workspaces.RemoveMember, v.memberInput())
 	if err != nil {
-		return v.showMembers(err)
+		return v.again(err, c.membersPage)
 	}
 	id := removed.UserID
 	if id == v.Caller.ID {

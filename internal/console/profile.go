@@ -61,7 +61,6 @@ func (c *Console) recentlySignedIn(page func(v *visit) error) func(v *visit) err
 
 // profilePage has the visitor's own settings.
 type profilePage struct {
-	Name     string
 	Factors  signin.Factors
 	Sessions []identity.SessionInfo
 	Pages    pageLinks // links to other pages of sessions
@@ -69,51 +68,26 @@ type profilePage struct {
 	Fresh    bool      // the visitor signed in recently enough to add a passkey
 }
 
-func (v *visit) profileData() (profilePage, error) {
-	data := profilePage{Name: v.Caller.Name, Passkeys: v.console.SignIn.TakesPasskeys(), Fresh: v.fresh()}
-	var err error
-	if data.Factors, err = v.console.SignIn.Factors(v.R.Context(), v.Caller); err != nil {
-		return data, err
-	}
-	sessions, err := read(v, v.console.Identity.Sessions, identity.SessionsInput{PageParams: v.pageParams()})
-	if err != nil {
-		return data, err
-	}
-	next, _ := sessions.Next()
-	data.Sessions, data.Pages = sessions.Rows(), v.pageLinks("/account", nil, next)
-	return data, nil
-}
-
 func (c *Console) profilePage(v *visit) error {
-	err := v.showProfile(nil)
+	factors, err := c.SignIn.Factors(v.R.Context(), v.Caller)
+	if err != nil {
+		return err
+	}
+	sessions, err := read(v, c.Identity.Sessions, identity.SessionsInput{PageParams: v.pageParams()})
 	if wrong(err, "cursor") {
 		return v.redirect("/account")
 	}
-	return err
-}
-
-// showProfile shows the settings or, after an error, the settings with the form's problems.
-func (v *visit) showProfile(err error) error {
-	data, failed := v.profileData()
-	if failed != nil {
-		return failed
-	}
-	if err == nil {
-		return v.show("profile", "Your account", data)
-	}
-	p, status, ok := formProblems(err, "name")
-	if !ok {
+	if err != nil {
 		return err
 	}
-	if typed := v.field("name"); typed != "" {
-		data.Name = typed
-	}
-	return v.showAgain(status, "profile", "Your account", p, data)
+	next, _ := sessions.Next()
+	v.preset("name", v.Caller.Name)
+	return v.show("profile", "Your account", profilePage{factors, sessions.Rows(), v.pageLinks("/account", nil, next), c.SignIn.TakesPasskeys(), v.fresh()})
 }
 
 func (c *Console) rename(v *visit) error {
 	if err := c.SignIn.Rename(v.R.Context(), v.Caller, v.field("name")); err != nil {
-		return v.showProfile(err)
+		return v.again(err, c.profilePage)
 	}
 	return v.done("Name updated.", "/account")
 }
@@ -136,32 +110,20 @@ func (c *Console) endOtherSessions(v *visit) error {
 	return v.done("All other sessions ended.", "/account")
 }
 
-type passwordPage struct {
-	HasPassword bool
-	KeepKeys    bool
-}
-
-func (c *Console) passwordPage(v *visit) error { return v.showPassword(nil) }
-
-func (v *visit) showPassword(err error) error {
-	factors, failed := v.console.SignIn.Factors(v.R.Context(), v.Caller)
-	if failed != nil {
-		return failed
-	}
-	data := passwordPage{factors.HasPassword, err != nil && v.form.Get("revoke_keys") == ""}
-	if err == nil {
-		return v.show("profile_password", "Password", data)
-	}
-	p, status, ok := formProblems(err, "current", "password")
-	if !ok {
+func (c *Console) passwordPage(v *visit) error {
+	factors, err := c.SignIn.Factors(v.R.Context(), v.Caller)
+	if err != nil {
 		return err
 	}
-	return v.showAgain(status, "profile_password", "Password", p, data)
+	if v.form == nil {
+		v.preset("revoke_keys", "yes")
+	}
+	return v.show("profile_password", "Password", factors)
 }
 
 func (c *Console) changePassword(v *visit) error {
 	if err := c.SignIn.ChangePassword(v.R.Context(), v.Caller, v.form.Get("current"), v.form.Get("password"), v.form.Get("revoke_keys") == ""); err != nil {
-		return v.showPassword(err)
+		return v.again(err, c.passwordPage)
 	}
 	if v.form.Get("revoke_keys") != "" {
 		return v.done("Password changed. All other sessions ended, and your API keys were revoked.", "/account")
@@ -201,7 +163,7 @@ func (c *Console) addPasskey(v *visit) error {
 
 func (c *Console) removePasskey(v *visit) error {
 	if err := c.SignIn.RemovePasskey(v.R.Context(), v.Caller, v.R.PathValue("id")); err != nil {
-		return v.showProfile(err)
+		return v.again(err, c.profilePage)
 	}
 	return v.done("Passkey removed.", "/account")
 }
@@ -224,23 +186,15 @@ func (c *Console) totpPage(v *visit) error {
 	if err := keep(v, purposeTOTP+v.Caller.ID, key.URL()); err != nil {
 		return err
 	}
-	return v.showTOTP(key.URL(), nil)
+	return v.showTOTP(key.URL())
 }
 
-func (v *visit) showTOTP(address string, wrong error) error {
+func (v *visit) showTOTP(address string) error {
 	picture, secret, err := totpPicture(address)
 	if err != nil {
 		return err
 	}
-	data := totpPage{picture, spaced(secret), template.URL(address), v.afterFactor()}
-	if wrong == nil {
-		return v.show("profile_totp", "Two-step sign-in", data)
-	}
-	p, status, ok := formProblems(wrong, "code")
-	if !ok {
-		return wrong
-	}
-	return v.showAgain(status, "profile_totp", "Two-step sign-in", p, data)
+	return v.show("profile_totp", "Two-step sign-in", totpPage{picture, spaced(secret), template.URL(address), v.afterFactor()})
 }
 
 func (c *Console) enableTOTP(v *visit) error {
@@ -254,7 +208,7 @@ func (c *Console) enableTOTP(v *visit) error {
 	}
 	codes, err := c.SignIn.EnableTOTP(v.R.Context(), v.Caller, secret, v.form.Get("code"))
 	if err != nil {
-		return v.showTOTP(address, err)
+		return v.again(err, func(v *visit) error { return v.showTOTP(address) })
 	}
 	v.dropCookie(stateCookie)
 	return v.showRecoveryCodes(codes)
@@ -288,11 +242,7 @@ func (c *Console) totpOffPage(v *visit) error {
 
 func (c *Console) disableTOTP(v *visit) error {
 	if err := c.SignIn.DisableTOTP(v.R.Context(), v.Caller, v.form.Get("code")); err != nil {
-		p, status, ok := formProblems(err, "code")
-		if !ok {
-			return err
-		}
-		return v.showAgain(status, "profile_totp_off", "Turn off two-step sign-in", p, nil)
+		return v.again(err, c.totpOffPage)
 	}
 	return v.done("Two-step sign-in is off.", "/account")
 }

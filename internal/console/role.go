@@ -145,3 +145,11 @@ func (v *visit) roleName(key string) string {
 	}
 	return roleCalled(roles, key).Name
 }
+
+// roleChoices lists roles to choose from.
+func roleChoices(roles []api.Role) (list []choice) {
+	for _, r := range roles {
+		list = append(list, choice{Value: r.Key, Text: r.Name})
+	}
+	return list
+}

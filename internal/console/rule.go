@@ -280,13 +280,5 @@ func (v *visit) guardRemoved(err error, what, approvalID string) error {
 	case err == nil:
 		return v.done(what+" removed.", v.path("rules"))
 	}
-	p, status, ok := formProblems(err)
-	if !ok {
-		return err
-	}
-	data, failed := v.rulesData()
-	if failed != nil {
-		return failed
-	}
-	return v.showAgain(status, "rules", "Payout rules", p, data)
+	return v.again(err, v.console.rulesPage)
 }

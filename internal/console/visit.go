@@ -2,6 +2,7 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,6 +23,7 @@ type visit struct {
 	console *Console
 	action  audit.Action // action of the route, under which a refusal is audited
 	form    url.Values   // form values of a POST
+	values  url.Values   // values that the inputs of the page show: those of the form, or presets
 	zone    *time.Location
 
 	browser    identity.Browser // its session, empty if no one is signed in
@@ -31,6 +33,9 @@ type visit struct {
 
 	invitations int // open invitations of the visitor
 	waiting     int // approvals in the workspace that the visitor may decide
+
+	problems problems // of a form that is shown again
+	status   int      // of the response in that case
 }
 
 const maxForm = 1 << 20
@@ -70,7 +75,7 @@ func (c *Console) signedIn(page func(v *visit) error) web.Endpoint {
 func (c *Console) visit(x *web.Exchange) *visit {
 	x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP, Agent: x.R.UserAgent()}
 	c.setHeaders(x.W.Header())
-	return &visit{Exchange: x, console: c, action: audit.AccessDenied, zone: zoneOf(x.R)}
+	return &visit{Exchange: x, console: c, action: audit.AccessDenied, zone: zoneOf(x.R), values: url.Values{}, status: http.StatusOK}
 }
 
 // prepare reads the form and identifies the visitor.
@@ -93,6 +98,7 @@ func (v *visit) prepare() error {
 		}
 		v.form = v.R.PostForm
 		makeStorable(v.form)
+		v.values = maps.Clone(v.form)
 	}
 	if query := v.R.URL.Query(); makeStorable(query) {
 		v.R.URL.RawQuery = query.Encode()

@@ -22,24 +22,26 @@ const (
 	noCurrency   = "has no currency yet: choose an account or a rail"
 )
 
-// Fill sets the fields of the body of an input, a pointer, and reports everything that is wrong with it, as the binder does. An empty text
-// omits an optional value, and empties one that is already set. A field whose key or type the form does not have stays as it is.
-func (s *Endpoints) Fill(in any, form Form, v *fault.Violations) {
+// Fill sets the fields of the body of an input, a pointer, and reports what cannot be converted or is missing. An empty text omits an
+// optional value, and empties one that is already set. A field whose key or type the form does not have stays as it is.
+func (f Form) Fill(in any, v *fault.Violations) {
 	var p plan
 	p.add(reflect.TypeOf(in).Elem(), nil)
 	value := reflect.ValueOf(in).Elem()
 	for _, name := range p.names {
 		field := value.FieldByIndex(p.body[name].index)
-		texts, given := form.Values[name]
+		texts, given := f.Values[name]
 		if given {
-			form.set(field, name, texts, v)
+			f.set(field, name, texts, v)
 		}
 		if p.body[name].required && field.IsZero() && (!given || field.Kind() == reflect.Pointer) {
 			v.Add(name, "is required")
 		}
 	}
-	validate(in, v, s.now)
 }
+
+// Check checks an input, a pointer, by its own rules, as the binder does.
+func (s *Endpoints) Check(in any, v *fault.Violations) { validate(in, v, s.now) }
 
 // set stores the values of one key, or reports the rule that they break.
 func (f Form) set(field reflect.Value, name string, texts []string, v *fault.Violations) {
@@ -62,8 +64,11 @@ func (f Form) set(field reflect.Value, name string, texts []string, v *fault.Vio
 			v.Add(name, amountRule)
 		}
 	case **int64:
-		if *target = nil; text != "" {
+		switch {
+		case text != "":
 			*target = new(f.number(name, text, v))
+		case *target != nil:
+			*target = new(int64(0))
 		}
 	}
 }

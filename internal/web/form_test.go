@@ -27,8 +27,8 @@ func TestFormFillsAnInput(t *testing.T) {
 	form := Form{url.Values{"id": {"other"}, "name": {" Ada "}, "note": {""}, "was": {" "}, "yes": {"yes"}, "may": {"yes"}, "days": {"007"},
 		"amount_cents": {"1,500.50"}, "up_to_cents": {""}, "lines": {"a\nb", "c"}, "unknown": {"x"}}, "PHP"}
 	in, v := typedSample{ID: "mine", Was: new("before"), UpTo: new(int64(5))}, fault.Violations{}
-	(&Endpoints{}).Fill(&in, form, &v)
-	want := typedSample{ID: "mine", Name: "Ada", Was: new(""), Yes: true, May: new(true), Days: new(int64(7)), Amount: 150_050, Lines: []string{"a", "b", "c"}}
+	form.Fill(&in, &v)
+	want := typedSample{ID: "mine", Name: "Ada", Was: new(""), Yes: true, May: new(true), Days: new(int64(7)), Amount: 150_050, UpTo: new(int64(0)), Lines: []string{"a", "b", "c"}}
 	if err := v.Err(); err != nil || !reflect.DeepEqual(in, want) {
 		t.Errorf("the form fills %+v, want %+v: %v", in, want, err)
 	}
@@ -38,7 +38,7 @@ func TestFormLeavesWhatItDoesNotHave(t *testing.T) {
 	t.Parallel()
 	was := typedSample{Name: "Ada", Note: new("x"), Yes: true, May: new(false), Days: new(int64(7)), Amount: 1, Lines: []string{"a"}}
 	in, v := was, fault.Violations{}
-	(&Endpoints{}).Fill(&in, Form{}, &v)
+	Form{}.Fill(&in, &v)
 	if err := v.Err(); err != nil || !reflect.DeepEqual(in, was) {
 		t.Errorf("an empty form makes %+v of %+v: %v", in, was, err)
 	}
@@ -52,7 +52,7 @@ func TestFormReportsEverythingThatIsWrong(t *testing.T) {
 	} {
 		var in typedSample
 		var v fault.Violations
-		(&Endpoints{}).Fill(&in, Form{url.Values{"days": {"soon"}, "amount_cents": {"0"}, "up_to_cents": {"much"}}, currency}, &v)
+		Form{url.Values{"days": {"soon"}, "amount_cents": {"0"}, "up_to_cents": {"much"}}, currency}.Fill(&in, &v)
 		if got := wrongFields(t, v.Err()); !reflect.DeepEqual(got, want) {
 			t.Errorf("in the currency %q, the form reports %v, want %v", currency, got, want)
 		}
