@@ -39,7 +39,7 @@ func (c *Console) ops(need access.Permission, back string, page func(v *visit, h
 		var f *fault.Fault
 		if errors.As(err, &f) && f.Code == api.CodeRecentLoginRequired {
 			if v.R.Method == http.MethodGet {
-				back = ""
+				return v.signInFirst("")
 			}
 			return v.signInFirst(back)
 		}
