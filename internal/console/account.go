@@ -144,10 +144,7 @@ func (v *visit) postingsInput(query url.Values) (ledger.PostingsInput, error) {
 // account reads the account named in the URL, with its chart. An account of another workspace is not found.
 func (v *visit) account() (accountPage, error) {
 	a, err := read(v, v.console.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
-	if err == nil && a.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(a.WorkspaceID, err); err != nil {
 		return accountPage{}, err
 	}
 	days, err := v.console.Ledger.Outflow30(v.R.Context(), v.Caller, a.ID, v.zone)
@@ -207,10 +204,7 @@ func (c *Console) accountPage(v *visit) error {
 // statement downloads a whole statement as CSV.
 func (c *Console) statement(v *visit) error {
 	a, err := read(v, c.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
-	if err == nil && a.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(a.WorkspaceID, err); err != nil {
 		return err
 	}
 	in, err := v.postingsInput(v.filters(statementFilters()...))

@@ -159,10 +159,7 @@ type approvalChange struct {
 // approval reads the approval named in the URL. An approval of another workspace is not found.
 func (v *visit) approval() (approvalPage, error) {
 	a, err := read(v, v.console.Approvals.Get, approval.Input{ID: v.R.PathValue("id")})
-	if err == nil && a.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(a.WorkspaceID, err); err != nil {
 		return approvalPage{}, err
 	}
 	a.CannotBecause = sentence(a.CannotBecause)

@@ -135,8 +135,5 @@ func (c *Console) decideMany(v *visit) error {
 	if left := len(done.Results) - decided; left > 0 {
 		told.Kind, told.Text = "warn", fmt.Sprintf("%s %d not decided: %s", told.Text, left, because)
 	}
-	if err := v.setFlash(told); err != nil {
-		return err
-	}
-	return v.redirect(v.path("approvals"))
+	return v.redirectWith(told, v.path("approvals"))
 }

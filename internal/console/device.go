@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 
 	"bursar/api"
@@ -63,8 +62,7 @@ func (c *Console) decideDevice(v *visit) error {
 	default:
 		return v.showDevice(v.field("code"))
 	}
-	var f *fault.Fault
-	if errors.As(err, &f) && (f.Code == api.CodeNotPending || f.Code == api.CodeNotFound) {
+	if hasCode(err, api.CodeNotPending, api.CodeNotFound) {
 		return v.showDevice(v.field("code")) // the page shows the result
 	}
 	if err != nil {

@@ -155,10 +155,9 @@ func (c *Console) directoryPage(v *visit) error {
 // page.
 func (v *visit) entries(query url.Values, data *directoryPage) (next string, err error) {
 	c := v.console
-	list, err := read(v, c.Directory.List, directory.ListInput{
-		WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
-		Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")), PageParams: v.pageParams(),
-	})
+	in := v.listInput(query)
+	in.PageParams = v.pageParams()
+	list, err := read(v, c.Directory.List, in)
 	if err != nil {
 		return "", err
 	}
@@ -175,6 +174,14 @@ func (v *visit) entries(query url.Values, data *directoryPage) (next string, err
 	}
 	next, _ = list.Next()
 	return next, err
+}
+
+// listInput returns the request for the entries that the filters select.
+func (v *visit) listInput(query url.Values) directory.ListInput {
+	return directory.ListInput{
+		WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
+		Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")),
+	}
 }
 
 // tags lists the workspace's tags, sorted by name.

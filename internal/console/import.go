@@ -51,19 +51,17 @@ func (c *Console) exportDirectory(v *visit) error {
 	if query.Get("q") != "" {
 		query.Del("sort")
 	}
-	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
-		_, err := read(v, func(ctx context.Context, by db.Caller, in directory.ExportInput) (struct{}, error) {
-			return struct{}{}, c.Directory.Export(ctx, by, in, to)
-		}, directory.ExportInput{Format: optional(query.Get("format")), ListInput: directory.ListInput{
-			WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
-			Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")),
-		}})
-		return err
-	})
+	return download(v, c.Directory.Export, directory.ExportInput{Format: optional(query.Get("format")), ListInput: v.listInput(query)})
 }
 
-func (v *visit) sendFile(write func(ctx context.Context, by db.Caller, to *web.File) error) error {
-	return v.SendFile(func(to *web.File) error { return write(v.R.Context(), v.Caller, to) })
+// download sends a file that a service method writes.
+func download[In any](v *visit, write func(ctx context.Context, by db.Caller, in In, to *web.File) error, in In) error {
+	return v.SendFile(func(to *web.File) error {
+		_, err := read(v, func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
+			return struct{}{}, write(ctx, by, in, to)
+		}, in)
+		return err
+	})
 }
 
 // importsPage has the upload form, and lists the imports.
@@ -232,9 +230,7 @@ func (c *Console) cancelImport(v *visit) error {
 
 func (c *Console) refusedLines(v *visit) error {
 	v.action = audit.ImportDownloaded
-	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
-		return c.Directory.RefusedLines(ctx, by, directory.OneImportInput{ID: v.R.PathValue("id")}, to)
-	})
+	return download(v, c.Directory.RefusedLines, directory.OneImportInput{ID: v.R.PathValue("id")})
 }
 
 // planPage shows the dry-run result of each line.

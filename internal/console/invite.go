@@ -1,12 +1,10 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
 	"bursar/api"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
 
@@ -48,10 +46,7 @@ func (c *Console) invitePage(v *visit) error {
 	return v.show("invite", "Welcome", data)
 }
 
-func gone(err error) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == api.CodeNotFound
-}
+func gone(err error) bool { return hasCode(err, api.CodeNotFound) }
 
 func (c *Console) redeem(v *visit) error {
 	data, err := v.openLink()

@@ -50,12 +50,9 @@ func (v *visit) keyEnd() (at int64, ends bool) {
 
 // tellKey shows the secret of an API key, once.
 func (v *visit) tellKey(key api.NewAPIKey, text string) error {
-	if err := v.setFlash(flash{Kind: "good", Text: text, Secret: &secret{
+	return v.redirectWith(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "Your new key", Value: key.APIKey, Note: "Copy it now. It won't be shown again.",
-	}}); err != nil {
-		return err
-	}
-	return v.redirect(v.path("keys") + "?made=" + key.ID)
+	}}, v.path("keys")+"?made="+key.ID)
 }
 
 // rotateKeyPage asks how long the old key stays valid.

@@ -52,13 +52,10 @@ func (c *Console) createClient(v *visit) error {
 
 // tellClient shows the secret of a machine client, once.
 func (v *visit) tellClient(made api.NewMachineClient, text string) error {
-	if err := v.setFlash(flash{Kind: "good", Text: text, Secret: &secret{
+	return v.redirectWith(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "Secret of " + made.Name, Value: made.Secret,
 		Note: "Its client ID is " + made.ID + ". Copy the secret now. It won't be shown again.",
-	}}); err != nil {
-		return err
-	}
-	return v.redirect(v.path("keys") + "?made=" + made.ID)
+	}}, v.path("keys")+"?made="+made.ID)
 }
 
 // clientInput returns the path parameters of a form's machine client.

@@ -71,34 +71,22 @@ func (f memberFilter) keeps(m api.Member) bool {
 }
 
 func (c *Console) membersPage(v *visit) error {
-	data, err := v.membersData()
+	members, err := v.members()
 	if err != nil {
 		return err
 	}
-	v.preset("role", "member")
-	v.preset("q", data.Filter.Text)
-	v.preset("with-role", data.Filter.Role)
-	v.preset("status", data.Filter.Status)
-	return v.show("members", "Members", data)
-}
-
-func (v *visit) membersData() (membersPage, error) {
-	members, err := v.members()
-	if err != nil {
-		return membersPage{}, err
-	}
 	roles, err := v.roles()
 	if err != nil {
-		return membersPage{}, err
+		return err
 	}
 	query := v.R.URL.Query()
 	data := membersPage{
-		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Mails: v.console.SignIn.Recovers(),
+		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Mails: c.SignIn.Recovers(),
 		Filter: memberFilter{strings.TrimSpace(query.Get("q")), query.Get("role"), query.Get("status")},
 	}
-	waiting, err := read(v, v.console.Workspaces.SuspendedAccess, workspace.MembersInput{ID: v.workspace.ID})
+	waiting, err := read(v, c.Workspaces.SuspendedAccess, workspace.MembersInput{ID: v.workspace.ID})
 	if err != nil {
-		return membersPage{}, err
+		return err
 	}
 	data.Suspended = len(waiting.Rows()) > 0
 	shown := slices.DeleteFunc(slices.Clone(members), func(m api.Member) bool { return !data.Filter.keeps(m) })
@@ -107,9 +95,16 @@ func (v *visit) membersData() (membersPage, error) {
 		data.Rows = append(data.Rows, v.memberRow(m, members, roles, data.Grantable))
 	}
 	if err := v.addSecrets(data.Rows); err != nil {
-		return membersPage{}, err
+		return err
 	}
-	return data, v.addExpiries(data.Rows)
+	if err := v.addExpiries(data.Rows); err != nil {
+		return err
+	}
+	v.preset("role", "member")
+	v.preset("q", data.Filter.Text)
+	v.preset("with-role", data.Filter.Role)
+	v.preset("status", data.Filter.Status)
+	return v.show("members", "Members", data)
 }
 
 // addSecrets adds who knows the secrets of which machine clients, if the visitor may see those.

@@ -1,14 +1,12 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/fault"
 	"bursar/internal/workspace"
 )
 
@@ -40,12 +38,6 @@ func (c *Console) reinvite(v *visit) error {
 	return v.tellInvitation(again)
 }
 
-// hasCode reports whether an error is a fault with a code.
-func hasCode(err error, code api.Code) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == code
-}
-
 // showGrant shows the problems of a grant, or that it waits for another person. A visitor whose sign-in is too old signs in again and
 // returns to the members.
 func (v *visit) showGrant(err error) error {
@@ -61,13 +53,10 @@ func (v *visit) showGrant(err error) error {
 // tellInvitation shows the link of an invitation, once.
 func (v *visit) tellInvitation(m api.MemberAdded) error {
 	note := "Send it to them yourself. It's shown only once, works once and expires in 7 days."
-	if err := v.setFlash(flash{
+	return v.redirectWith(flash{
 		Kind: "good", Text: m.Email + " has been invited.",
 		Secret: &secret{Label: "Invitation link for " + m.Email, Value: m.InvitationURL, Note: note},
-	}); err != nil {
-		return err
-	}
-	return v.redirect(v.membersPath())
+	}, v.membersPath())
 }
 
 func (c *Console) assignRole(v *visit) error {
@@ -105,10 +94,7 @@ func (c *Console) removeMember(v *visit) error {
 		}
 		if known := knownTo(clients, id); len(known) > 0 {
 			text := nounFor(len(known), "a machine client, which keeps working until you rotate it.", "machine clients, which keep working until you rotate them.")
-			if err := v.setFlash(flash{Kind: "warn", Text: "Member removed." + stranded(removed.ApprovalsWaiting) + " They know the secret of " + text}); err != nil {
-				return err
-			}
-			return v.redirect(v.path("keys") + "#clients")
+			return v.redirectWith(flash{Kind: "warn", Text: "Member removed." + stranded(removed.ApprovalsWaiting) + " They know the secret of " + text}, v.path("keys")+"#clients")
 		}
 	}
 	return v.done("Member removed."+stranded(removed.ApprovalsWaiting), v.membersPath())

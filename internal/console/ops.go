@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/backup/continuous"
-	"bursar/internal/fault"
 	"bursar/internal/operator"
 	"bursar/internal/rail"
 )
@@ -36,14 +34,12 @@ func (c *Console) opsRoutes() []Route {
 func (c *Console) ops(need access.Permission, back string, page func(v *visit, held []access.Permission) error) func(v *visit) error {
 	return func(v *visit) error {
 		held, err := c.Operators.Holds(v.R.Context(), v.Caller, need)
-		var f *fault.Fault
-		if errors.As(err, &f) && f.Code == api.CodeRecentLoginRequired {
-			if v.R.Method == http.MethodGet {
-				return v.signInFirst("")
-			}
+		switch {
+		case hasCode(err, api.CodeRecentLoginRequired) && v.R.Method == http.MethodGet:
+			return v.signInFirst("")
+		case hasCode(err, api.CodeRecentLoginRequired):
 			return v.signInFirst(back)
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		return page(v, held)

@@ -263,10 +263,7 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 		in.Reveal = new("true")
 	}
 	p, err := read(v, c.Payouts.Get, in)
-	if err == nil && p.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(p.WorkspaceID, err); err != nil {
 		return payoutPage{}, err
 	}
 	accounts, err := v.accounts()
@@ -311,8 +308,9 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 }
 
 func (c *Console) payoutPage(v *visit) error {
-	v.refill()
-	data, err := v.payout(v.R.URL.Query().Get("reveal") == "true")
+	query := v.R.URL.Query()
+	v.preset("verification", query.Get("verification"))
+	data, err := v.payout(query.Get("reveal") == "true")
 	if err != nil {
 		return err
 	}

@@ -118,10 +118,7 @@ func (c *Console) receiptPage(v *visit) error {
 		}
 		return v.showAgain(f.Code.Info().Status, "payouts_unpaid", "No receipt", problems{}, data)
 	}
-	if err == nil && r.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(r.WorkspaceID, err); err != nil {
 		return err
 	}
 	return v.show("payouts_receipt", "Receipt", receiptView{r, v.railTitle(r.SettlementRail, r.Mode)})

@@ -127,10 +127,7 @@ func (c *Console) newLimitPage(v *visit) error {
 		return v.show("rules_limit", "Set a limit", g)
 	}
 	e, err := read(v, c.Directory.Show, directory.ShowInput{ID: g.EntryID})
-	if err == nil && e.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(e.WorkspaceID, err); err != nil {
 		return err
 	}
 	g.Payee = e.Label

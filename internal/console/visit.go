@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -125,8 +126,7 @@ func (v *visit) identify() error {
 		return nil
 	}
 	browser, err := v.console.Identity.Browser(v.R.Context(), secret, v.R.Header.Get("X-Background") == "")
-	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == api.CodeUnauthorized {
+	if hasCode(err, api.CodeUnauthorized) {
 		v.dropCookie(sessionCookie)
 		return nil
 	}
@@ -173,6 +173,20 @@ func (v *visit) need(p access.Permission) error {
 		return nil
 	}
 	return fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID})
+}
+
+// here returns the error of reading something of a workspace, which is not found in another one.
+func (v *visit) here(workspaceID string, err error) error {
+	if err == nil && workspaceID != v.workspace.ID {
+		return errNoPage
+	}
+	return err
+}
+
+// hasCode reports whether an error is a fault with one of these codes.
+func hasCode(err error, codes ...api.Code) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }
 
 // field returns a value of the form without surrounding space.
