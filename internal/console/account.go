@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -85,27 +86,17 @@ func (p postingView) After() string { return api.FormatAmount(p.Balance, p.Curre
 
 // What describes the line.
 func (p postingView) What() string {
-	switch ledger.Kind(p.Kind) {
-	case ledger.KindDeposit:
-		return "Money came in"
-	case ledger.KindAnnounce:
-		return "The bank announced money"
-	case ledger.KindBook:
-		return "Announced money came in"
-	case ledger.KindReserve:
-		return "Reserved for a payout"
-	case ledger.KindRelease:
-		return "No longer reserved"
-	case ledger.KindComplete:
-		return "Paid out"
-	case ledger.KindReturn:
-		return "A payout came back"
-	case ledger.KindReopen:
-		return "A payout was not paid after all"
-	case ledger.KindTransfer:
-		return "Moved between accounts"
-	}
-	return capitalized(p.Kind)
+	return cmp.Or(map[ledger.Kind]string{
+		ledger.KindDeposit:  "Money came in",
+		ledger.KindAnnounce: "The bank announced money",
+		ledger.KindBook:     "Announced money came in",
+		ledger.KindReserve:  "Reserved for a payout",
+		ledger.KindRelease:  "No longer reserved",
+		ledger.KindComplete: "Paid out",
+		ledger.KindReturn:   "A payout came back",
+		ledger.KindReopen:   "A payout was not paid after all",
+		ledger.KindTransfer: "Moved between accounts",
+	}[ledger.Kind(p.Kind)], capitalized(p.Kind))
 }
 
 // accountPage is the page of an account.

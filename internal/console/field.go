@@ -39,7 +39,8 @@ func (v view) field(kind, key, label string, attributes []string) field {
 	return field{Kind: kind, ID: key, Name: key, Label: label, key: key, attributes: strings.TrimSpace(strings.Join(attributes, " ")), view: v}
 }
 
-// Input, Select and Area return inputs with the typed value. key names the input, its id and its problem; attributes are HTML.
+// Input, Select and Area return inputs with the typed value. key names the input, its id and its problem. attributes are HTML of the
+// template, never text that a person typed.
 func (v view) Input(key, label string, attributes ...string) field {
 	return v.field("input", key, label, attributes)
 }
@@ -173,7 +174,7 @@ func (f field) Attributes() template.HTMLAttr {
 		}
 	}
 	if len(described) > 0 {
-		text += ` aria-describedby="` + strings.Join(described, " ") + `"`
+		text += ` aria-describedby="` + template.HTMLEscapeString(strings.Join(described, " ")) + `"`
 	}
 	return template.HTMLAttr(" " + text)
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -88,32 +89,22 @@ func (p payoutView) Moving() bool {
 
 // payoutState returns a state of payouts in words. State is more precise for a single payout.
 func payoutState(status string) string {
-	switch status {
-	case api.PayoutInitiated:
-		return "Waits for approval"
-	case api.PayoutPending:
-		return "Queued"
-	case api.PayoutProcessing:
-		return "On its way"
-	case api.PayoutReversed:
-		return "Came back"
-	case api.PayoutCancelled:
-		return "Cancelled or rejected"
-	}
-	return capitalized(status)
+	return cmp.Or(map[string]string{
+		api.PayoutInitiated:  "Waits for approval",
+		api.PayoutPending:    "Queued",
+		api.PayoutProcessing: "On its way",
+		api.PayoutReversed:   "Came back",
+		api.PayoutCancelled:  "Cancelled or rejected",
+	}[status], capitalized(status))
 }
 
 // attentionText returns why a person has to look at a payout.
 func attentionText(why string) string {
-	switch why {
-	case payout.OutcomeUnknown:
-		return "Outcome unknown"
-	case payout.Contradicted:
-		return "Contradicted"
-	case payout.Recheck:
-		return "On hold"
-	}
-	return capitalized(why)
+	return cmp.Or(map[string]string{
+		payout.OutcomeUnknown: "Outcome unknown",
+		payout.Contradicted:   "Contradicted",
+		payout.Recheck:        "On hold",
+	}[why], capitalized(why))
 }
 
 // How returns the rail of the payout, and why it was chosen.
