@@ -27,7 +27,7 @@ var sizes = map[string]int{
 	"internal/cache":         21,
 	"internal/cli":           14363,
 	"internal/config":        448,
-	"internal/console":       11626,
+	"internal/console":       10945,
 	"internal/db":            6477,
 	"internal/directory":     10791,
 	"internal/fault":         154,
@@ -50,7 +50,7 @@ var sizes = map[string]int{
 	"internal/spreadsheet":   72,
 	"internal/token":         281,
 	"internal/vault":         1678,
-	"internal/web":           1751,
+	"internal/web":           1857,
 	"internal/work":          133,
 	"internal/workspace":     1837,
 }

@@ -1,347 +1,256 @@
 package console
 
 import (
-	"fmt"
-	"html/template"
-	"image"
+	"cmp"
+	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
-
-	"github.com/pquerna/otp"
+	"time"
 
 	"bursar/api"
+	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/fault"
-	"bursar/internal/identity"
-	"bursar/internal/signin"
+	"bursar/internal/ledger"
+	"bursar/internal/rail"
+	"bursar/internal/spreadsheet"
+	"bursar/internal/web"
 )
 
 func (c *Console) accountRoutes() []Route {
-	get := func(path string, page func(v *visit) error) Route { return c.get(path, c.inLastWorkspace(page)) }
-	post := func(path string, action audit.Action, do func(v *visit) error) Route {
-		return c.post(path, action, c.inLastWorkspace(do))
-	}
-	// factor returns a route that is open to people who have yet to set up a second factor.
-	factor := func(method, path string, page func(v *visit) error) Route {
-		return Route{method, path, c.signedIn(page)}
-	}
 	return []Route{
-		get("/account", c.accountPage),
-		post("/account/name", audit.UserRenamed, c.rename),
-		post("/account/sessions/{id}/end", audit.SessionRevoked, c.endSession),
-		post("/account/sessions/end-others", audit.SessionRevoked, c.endOtherSessions),
-		get("/account/password", c.withOwnFactor(c.recentlySignedIn(c.passwordPage))),
-		post("/account/password", audit.PasswordChanged, c.withOwnFactor(c.recentlySignedIn(c.changePassword))),
-		factor("GET", factorPath, c.recentlySignedIn(c.factorPage)),
-		post(factorPath+"/leave/{ws}", audit.MemberRemoved, c.leaveHeld),
-		factor("POST", "/account/passkeys", c.offerPasskey),
-		factor("POST", "/account/passkeys/finish", c.addPasskey),
-		post("/account/passkeys/{id}/remove", audit.PasskeyRemoved, c.withOwnFactor(c.recentlySignedIn(c.removePasskey))),
-		factor("GET", "/account/totp", c.inLastWorkspace(c.recentlySignedIn(c.totpPage))),
-		factor("POST", "/account/totp", c.inLastWorkspace(c.recentlySignedIn(c.enableTOTP))),
-		get("/account/totp/off", c.withOwnFactor(c.recentlySignedIn(c.totpOffPage))),
-		post("/account/totp/off", audit.TOTPDisabled, c.withOwnFactor(c.recentlySignedIn(c.disableTOTP))),
-		post("/account/recovery-codes", audit.RecoveryCodesMade, c.withOwnFactor(c.recentlySignedIn(c.newRecoveryCodes))),
+		c.getIn("/accounts", c.accountsPage),
+		c.getIn("/accounts/new", c.newAccountPage),
+		c.postIn("/accounts", audit.LedgerAccountCreated, c.createAccount),
+		c.getIn("/accounts/{id}", c.accountPage),
+		c.getIn("/accounts/{id}/statement", c.statement),
+		c.postIn("/accounts/{id}", audit.LedgerAccountUpdated, c.renameAccount),
+		c.postIn("/accounts/{id}/status", audit.LedgerAccountUpdated, c.setAccountStatus),
 	}
 }
 
-// recentlySignedIn protects a page that changes how a person signs in. It asks for a new sign-in first, so that an unattended browser
-// cannot be used for that.
-func (c *Console) recentlySignedIn(page func(v *visit) error) func(v *visit) error {
-	return func(v *visit) error {
-		if !v.fresh() {
-			if v.R.Method == "GET" {
-				return v.signInFirst("")
-			}
-			return v.signInFirst("/account")
-		}
-		return page(v)
+func (c *Console) accountsPage(v *visit) error {
+	if err := v.need(access.AccountsRead); err != nil {
+		return err
 	}
-}
-
-// accountPage is the visitor's own account.
-type accountPage struct {
-	Name     string
-	Factors  signin.Factors
-	Sessions []identity.SessionInfo
-	Pages    pageLinks // links to other pages of sessions
-	Passkeys bool      // the server supports them
-	Fresh    bool      // the visitor signed in recently enough to add a passkey
-}
-
-func (v *visit) accountData() (accountPage, error) {
-	data := accountPage{Name: v.Caller.Name, Passkeys: v.console.SignIn.TakesPasskeys(), Fresh: v.fresh()}
-	var err error
-	if data.Factors, err = v.console.SignIn.Factors(v.R.Context(), v.Caller); err != nil {
-		return data, err
-	}
-	sessions, err := read(v, v.console.Identity.Sessions, identity.SessionsInput{PageParams: v.pageParams()})
+	list, err := v.accounts()
 	if err != nil {
-		return data, err
+		return err
 	}
-	next, _ := sessions.Next()
-	data.Sessions, data.Pages = sessions.Rows(), v.pageLinks("/account", nil, next)
-	return data, nil
+	data := make([]accountView, len(list))
+	for i, a := range list {
+		data[i] = accountView{a}
+	}
+	return v.show("accounts", "Accounts", data)
+}
+
+// newAccountPage is the form of a new account.
+type newAccountPage struct {
+	Currencies  []choice
+	LiveAllowed bool
+}
+
+func (c *Console) newAccountPage(v *visit) error {
+	if err := v.need(access.AccountsWrite); err != nil {
+		return err
+	}
+	data := newAccountPage{LiveAllowed: c.Rails.HasLive()}
+	for _, r := range c.Rails.All() {
+		if one := (choice{Value: r.Currency, Text: r.Currency}); !slices.ContainsFunc(data.Currencies, func(other choice) bool { return other.Value == one.Value }) {
+			data.Currencies = append(data.Currencies, one)
+		}
+	}
+	return v.show("accounts_new", "Open an account", data)
+}
+
+func (c *Console) createAccount(v *visit) error {
+	made, err := submit(v, c.Ledger.Create, ledger.CreateInput{AccountCreate: api.AccountCreate{WorkspaceID: &v.workspace.ID}})
+	if err != nil {
+		return v.again(err, c.newAccountPage)
+	}
+	return v.done("Account opened. There is nothing in it yet.", v.path("accounts", made.Value.ID))
+}
+
+// postingView is a line of a statement, for display.
+type postingView struct {
+	api.Posting
+	Currency string
+	Path     string // the page of its payout, transfer or deposit
+}
+
+// Money and After return the amount and the balance of the bucket after it, for display.
+func (p postingView) Money() string { return api.FormatAmount(p.Amount, p.Currency) }
+func (p postingView) After() string { return api.FormatAmount(p.Balance, p.Currency) }
+
+// What describes the line.
+func (p postingView) What() string {
+	return cmp.Or(map[ledger.Kind]string{
+		ledger.KindDeposit:  "Money came in",
+		ledger.KindAnnounce: "The bank announced money",
+		ledger.KindBook:     "Announced money came in",
+		ledger.KindReserve:  "Reserved for a payout",
+		ledger.KindRelease:  "No longer reserved",
+		ledger.KindComplete: "Paid out",
+		ledger.KindReturn:   "A payout came back",
+		ledger.KindReopen:   "A payout was not paid after all",
+		ledger.KindTransfer: "Moved between accounts",
+	}[ledger.Kind(p.Kind)], capitalized(p.Kind))
+}
+
+// accountPage is the page of an account.
+type accountPage struct {
+	accountView
+	Chart    chart
+	Filtered bool
+	Postings []postingView
+	Pages    pageLinks
+	CSV      string
+}
+
+// statementFilters returns the query parameters that filter a statement.
+func statementFilters() []string { return []string{"bucket", "from", "to", "reference"} }
+
+// postingsInput reads the filters of a statement. Days are in the visitor's time zone.
+func (v *visit) postingsInput(query url.Values) (ledger.PostingsInput, error) {
+	in := ledger.PostingsInput{ID: v.R.PathValue("id"), Bucket: optional(query.Get("bucket")), Reference: optional(query.Get("reference"))}
+	var wrong fault.Violations
+	day := func(name string, days int, less int64) *string {
+		text := query.Get(name)
+		if text == "" {
+			return nil
+		}
+		at, err := time.ParseInLocation(time.DateOnly, text, v.zone)
+		if err != nil {
+			wrong.Add(name, "must be a date such as 2026-11-30")
+			return nil
+		}
+		return new(strconv.FormatInt(at.AddDate(0, 0, days).UnixMilli()-less, 10))
+	}
+	in.Since, in.Until = day("from", 0, 0), day("to", 1, 1)
+	return in, wrong.Err()
+}
+
+// account reads the account named in the URL, with its chart. An account of another workspace is not found.
+func (v *visit) account() (accountPage, error) {
+	a, err := read(v, v.console.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
+	if err = v.here(a.WorkspaceID, err); err != nil {
+		return accountPage{}, err
+	}
+	days, err := v.console.Ledger.Outflow30(v.R.Context(), v.Caller, a.ID, v.zone)
+	query := v.filters(statementFilters()...)
+	return accountPage{
+		accountView: accountView{a}, Chart: newMoneyChart(days, a.Currency, v.zone), Filtered: len(query) > 0,
+		CSV: withQuery(v.path("accounts", a.ID, "statement"), query),
+	}, err
+}
+
+// addStatement adds a page of the statement.
+func (v *visit) addStatement(data *accountPage) error {
+	query := v.filters(statementFilters()...)
+	in, err := v.postingsInput(query)
+	if err != nil {
+		return err
+	}
+	in.PageParams = v.pageParams()
+	list, err := read(v, v.console.Ledger.Postings, in)
+	if err != nil {
+		return err
+	}
+	for _, p := range list.Rows() {
+		line := postingView{Posting: p, Currency: data.Currency}
+		if strings.HasPrefix(p.Reference, "po_") && v.can(access.PayoutsRead) {
+			line.Path = v.path("payouts", p.Reference)
+		}
+		data.Postings = append(data.Postings, line)
+	}
+	next, _ := list.Next()
+	data.Pages = v.pageLinks(v.path("accounts", data.ID), query, next)
+	return nil
 }
 
 func (c *Console) accountPage(v *visit) error {
-	err := v.showAccount(nil)
+	data, err := v.account()
+	if err != nil {
+		return err
+	}
+	for _, name := range statementFilters() {
+		v.preset(name, v.filters(name).Get(name))
+	}
+	v.preset("name", data.Name)
+	err = v.addStatement(&data)
 	if wrong(err, "cursor") {
-		return v.redirect("/account")
+		return v.redirect(withQuery(v.path("accounts", data.ID), v.filters(statementFilters()...)))
 	}
-	return err
-}
-
-// showAccount shows the account or, after an error, the account with the form's problems.
-func (v *visit) showAccount(err error) error {
-	data, failed := v.accountData()
-	if failed != nil {
-		return failed
-	}
-	if err == nil {
-		return v.show("account", "Your account", data)
-	}
-	p, status, ok := formProblems(err, "name")
-	if !ok {
-		return err
-	}
-	if typed := v.field("name"); typed != "" {
-		data.Name = typed
-	}
-	return v.showAgain(status, "account", "Your account", p, data)
-}
-
-func (c *Console) rename(v *visit) error {
-	if err := c.SignIn.Rename(v.R.Context(), v.Caller, v.field("name")); err != nil {
-		return v.showAccount(err)
-	}
-	return v.done("Name updated.", "/account")
-}
-
-func (c *Console) endSession(v *visit) error {
-	if _, err := c.Identity.EndSession(v.R.Context(), v.Caller, v.R.PathValue("id")); err != nil {
-		return err
-	}
-	if v.R.PathValue("id") == v.Caller.SessionID {
-		v.dropCookie(sessionCookie)
-		return v.redirect("/signin")
-	}
-	return v.done("Session ended.", "/account")
-}
-
-func (c *Console) endOtherSessions(v *visit) error {
-	if err := c.Identity.EndOtherSessions(v.R.Context(), v.Caller); err != nil {
-		return err
-	}
-	return v.done("All other sessions ended.", "/account")
-}
-
-type passwordPage struct {
-	HasPassword bool
-	KeepKeys    bool
-}
-
-func (c *Console) passwordPage(v *visit) error { return v.showPassword(nil) }
-
-func (v *visit) showPassword(err error) error {
-	factors, failed := v.console.SignIn.Factors(v.R.Context(), v.Caller)
-	if failed != nil {
-		return failed
-	}
-	data := passwordPage{factors.HasPassword, err != nil && v.form.Get("revoke_keys") == ""}
-	if err == nil {
-		return v.show("account_password", "Password", data)
-	}
-	p, status, ok := formProblems(err, "current", "password")
-	if !ok {
-		return err
-	}
-	return v.showAgain(status, "account_password", "Password", p, data)
-}
-
-func (c *Console) changePassword(v *visit) error {
-	if err := c.SignIn.ChangePassword(v.R.Context(), v.Caller, v.form.Get("current"), v.form.Get("password"), v.form.Get("revoke_keys") == ""); err != nil {
-		return v.showPassword(err)
-	}
-	if v.form.Get("revoke_keys") != "" {
-		return v.done("Password changed. All other sessions ended, and your API keys were revoked.", "/account")
-	}
-	return v.done("Password changed. All other sessions ended.", "/account")
-}
-
-var errSignInAgain = fault.New(api.CodeUnauthorized, "sign in again to add a passkey")
-
-func (c *Console) offerPasskey(v *visit) error {
-	if !v.fresh() {
-		return v.answerError(errSignInAgain)
-	}
-	ceremony, err := c.SignIn.OfferPasskey(v.R.Context(), v.Caller)
-	if err != nil {
-		return v.answerError(err)
-	}
-	return v.begin(purposePasskeyAdd, ceremony, underway{Who: v.Caller.ID})
-}
-
-func (c *Console) addPasskey(v *visit) error {
-	u, answer, err := v.ended(purposePasskeyAdd)
-	if err == nil && (u.Who != v.Caller.ID || !v.fresh()) {
-		err = errSignInAgain
-	}
-	if err == nil {
-		err = c.SignIn.AddPasskey(v.R.Context(), v.Caller, strings.TrimSpace(v.R.URL.Query().Get("name")), u.State, answer)
+	if p, _, ok := formProblems(err); ok {
+		return v.showAgain(http.StatusUnprocessableEntity, "accounts_one", data.Name, p, data)
 	}
 	if err != nil {
-		return v.answerError(err)
-	}
-	if err := v.setFlash(flash{Kind: "good", Text: "Passkey added."}); err != nil {
 		return err
 	}
-	return v.answer(200, map[string]string{"location": v.afterFactor()})
+	return v.show("accounts_one", data.Name, data)
 }
 
-func (c *Console) removePasskey(v *visit) error {
-	if err := c.SignIn.RemovePasskey(v.R.Context(), v.Caller, v.R.PathValue("id")); err != nil {
-		return v.showAccount(err)
+// statement downloads a whole statement as CSV.
+func (c *Console) statement(v *visit) error {
+	a, err := read(v, c.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
+	if err = v.here(a.WorkspaceID, err); err != nil {
+		return err
 	}
-	return v.done("Passkey removed.", "/account")
-}
-
-const purposeTOTP = "authenticator app of "
-
-// totpPage shows a secret for an authenticator app, as a QR code and as text.
-type totpPage struct {
-	Picture template.HTML
-	Secret  string
-	Address template.URL // opens an app on the same device
-	Next    string       // the next page
-}
-
-func (c *Console) totpPage(v *visit) error {
-	key, err := c.SignIn.NewTOTP(v.Caller)
+	in, err := v.postingsInput(v.filters(statementFilters()...))
 	if err != nil {
 		return err
 	}
-	if err := keep(v, purposeTOTP+v.Caller.ID, key.URL()); err != nil {
-		return err
-	}
-	return v.showTOTP(key.URL(), nil)
-}
-
-func (v *visit) showTOTP(address string, wrong error) error {
-	picture, secret, err := totpPicture(address)
-	if err != nil {
-		return err
-	}
-	data := totpPage{picture, spaced(secret), template.URL(address), v.afterFactor()}
-	if wrong == nil {
-		return v.show("account_totp", "Two-step sign-in", data)
-	}
-	p, status, ok := formProblems(wrong, "code")
-	if !ok {
-		return wrong
-	}
-	return v.showAgain(status, "account_totp", "Two-step sign-in", p, data)
-}
-
-func (c *Console) enableTOTP(v *visit) error {
-	address, ok := kept[string](v, purposeTOTP+v.Caller.ID)
-	if !ok {
-		return v.redirect("/account/totp")
-	}
-	_, secret, err := totpPicture(address)
-	if err != nil {
-		return err
-	}
-	codes, err := c.SignIn.EnableTOTP(v.R.Context(), v.Caller, secret, v.form.Get("code"))
-	if err != nil {
-		return v.showTOTP(address, err)
-	}
-	v.dropCookie(stateCookie)
-	return v.showRecoveryCodes(codes)
-}
-
-// recoveryPage shows recovery codes once.
-type recoveryPage struct {
-	Codes []string
-	File  template.URL // a text file with the codes
-	Next  string       // the next page
-}
-
-func (v *visit) showRecoveryCodes(codes []string) error {
-	text := "Bursar recovery codes for " + v.Caller.Email + "\nEach code works once.\n\n" + strings.Join(codes, "\n") + "\n"
-	return v.show("account_recovery", "Recovery codes", recoveryPage{
-		codes, template.URL("data:text/plain;charset=utf-8," + url.PathEscape(text)), v.afterFactor(),
+	return v.SendFile(func(file *web.File) error {
+		file.Type, file.Name = "text/csv; charset=utf-8", "statement-"+a.ID+".csv"
+		out := spreadsheet.NewWriter(file, ',', false)
+		if err := out.Write("number", "time", "kind", "reference", "description", "bucket", "amount", "balance", "currency", "transaction_id"); err != nil {
+			return err
+		}
+		in.Limit = new("100")
+		for {
+			list, err := read(v, c.Ledger.Postings, in)
+			if err != nil {
+				return err
+			}
+			for _, p := range list.Rows() {
+				if err := out.Write(strconv.FormatInt(p.Number, 10), time.UnixMilli(p.CreatedAt).UTC().Format(time.RFC3339), p.Kind, p.Reference, p.Description, p.Bucket,
+					rail.Decimal(p.Amount, a.Currency), rail.Decimal(p.Balance, a.Currency), a.Currency, p.TransactionID); err != nil {
+					return err
+				}
+			}
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			next, more := list.Next()
+			if !more {
+				return nil
+			}
+			in.Cursor = &next
+		}
 	})
 }
 
-func (c *Console) newRecoveryCodes(v *visit) error {
-	codes, err := c.SignIn.NewRecoveryCodes(v.R.Context(), v.Caller)
+func (c *Console) renameAccount(v *visit) error {
+	_, err := submit(v, c.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: api.AccountUpdate{Name: new("")}})
+	return v.accountStep(err, "Renamed.")
+}
+
+func (c *Console) setAccountStatus(v *visit) error {
+	text := map[string]string{api.AccountActive: "The account pays again.", api.AccountFrozen: "Frozen. Nothing is paid from it until somebody unfreezes it.",
+		api.AccountClosed: "Closed for ever."}[v.field("status")]
+	_, err := submit(v, c.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: api.AccountUpdate{Status: new("")}})
+	return v.accountStep(err, text)
+}
+
+// accountStep redirects to an account, or shows it again with the problems.
+func (v *visit) accountStep(err error, text string) error {
+	if waitsForApprover(err) {
+		err, text = nil, "Requested. The account stays frozen until another person approves."
+	}
 	if err != nil {
-		return err
+		return v.again(err, v.console.accountPage)
 	}
-	return v.showRecoveryCodes(codes)
-}
-
-func (c *Console) totpOffPage(v *visit) error {
-	return v.show("account_totp_off", "Turn off two-step sign-in", nil)
-}
-
-func (c *Console) disableTOTP(v *visit) error {
-	if err := c.SignIn.DisableTOTP(v.R.Context(), v.Caller, v.form.Get("code")); err != nil {
-		p, status, ok := formProblems(err, "code")
-		if !ok {
-			return err
-		}
-		return v.showAgain(status, "account_totp_off", "Turn off two-step sign-in", p, nil)
-	}
-	return v.done("Two-step sign-in is off.", "/account")
-}
-
-// totpPicture returns the QR code for an authenticator app as one SVG path, and the secret in its address.
-func totpPicture(address string) (picture template.HTML, secret string, err error) {
-	key, err := otp.NewKeyFromURL(address)
-	if err != nil {
-		return "", "", fmt.Errorf("parse the secret for an authenticator app: %w", err)
-	}
-	img, err := key.Image(qrSize, qrSize)
-	if err != nil {
-		return "", "", fmt.Errorf("draw the QR code for an authenticator app: %w", err)
-	}
-	return template.HTML(`<svg class="qr" viewBox="0 0 200 200" role="img" aria-label="QR code for an authenticator app" shape-rendering="crispEdges">` +
-		`<rect width="200" height="200" fill="#fff"/><path fill="#000" d="` + darkRuns(img) + `"/></svg>`), key.Secret(), nil
-}
-
-const qrSize = 200
-
-// darkRuns converts the dark pixels of an image to an SVG path, with one rectangle for each horizontal run.
-func darkRuns(img image.Image) string {
-	var path strings.Builder
-	bounds := img.Bounds()
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		begin := -1
-		for x := bounds.Min.X; x <= bounds.Max.X; x++ {
-			dark := false
-			if x < bounds.Max.X {
-				r, _, _, _ := img.At(x, y).RGBA()
-				dark = r < 0x8000
-			}
-			switch {
-			case dark && begin < 0:
-				begin = x
-			case !dark && begin >= 0:
-				fmt.Fprintf(&path, "M%d %dh%dv1H%dz", begin, y, x-begin, begin)
-				begin = -1
-			}
-		}
-	}
-	return path.String()
-}
-
-// spaced splits a secret into groups of four, which are easier to type.
-func spaced(secret string) string {
-	var groups []string
-	for len(secret) > 4 {
-		groups, secret = append(groups, secret[:4]), secret[4:]
-	}
-	return strings.Join(append(groups, secret), " ")
+	return v.done(text, v.path("accounts", v.R.PathValue("id")))
 }

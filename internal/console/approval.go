@@ -3,10 +3,8 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"bursar/api"
@@ -43,7 +41,6 @@ type approvalsPage struct {
 	All       bool   // not only pending ones
 	Next      string // address of the next page
 	Many      bool   // some of them can be decided together
-	Statement string // the text typed for them
 }
 
 // approvalRow is an approval in the list.
@@ -85,14 +82,10 @@ func ofSandbox(a api.Approval) bool {
 	})
 }
 
+// approvalsPage shows the list, with what was typed into it.
 func (c *Console) approvalsPage(v *visit) error {
-	query := v.R.URL.Query()
-	return v.showApprovals(http.StatusOK, problems{}, typedDecision{query.Get("approval"), query.Get("verification"), query.Get("reason")})
-}
-
-// showApprovals shows the list, with the problems of a decision made in it.
-func (v *visit) showApprovals(status int, p problems, typed typedDecision) error {
-	c, query := v.console, v.R.URL.Query()
+	v.refill()
+	query, typed := v.R.URL.Query(), typedDecision{cmp.Or(v.R.PathValue("id"), v.values.Get("approval")), v.values.Get("verification"), v.values.Get("reason")}
 	in := approval.ListInput{WorkspaceID: v.workspace.ID, PageParams: web.PageParams{Cursor: optional(query.Get("cursor"))}}
 	data := approvalsPage{All: query.Get("state") == "all"}
 	if !data.All {
@@ -109,11 +102,10 @@ func (v *visit) showApprovals(status int, p problems, typed typedDecision) error
 		row := v.newApprovalRow(a, typed)
 		if !row.InLines && (row.MayReject || a.CanApprove) {
 			row.Shown, data.Many = a.ID+" "+a.Digest, true
-			row.Selected = slices.ContainsFunc(slices.Concat(query["shown"], v.form["shown"]), func(s string) bool { return strings.HasPrefix(s, a.ID+" ") })
+			row.Selected = slices.ContainsFunc(v.values["shown"], func(s string) bool { return strings.HasPrefix(s, a.ID+" ") })
 		}
 		data.Approvals = append(data.Approvals, row)
 	}
-	data.Statement = cmp.Or(v.field("statement"), query.Get("statement"))
 	if cursor, more := list.Next(); more {
 		data.Next = v.path("approvals") + "?state=" + url.QueryEscape(query.Get("state")) + "&cursor=" + url.QueryEscape(cursor)
 	}
@@ -124,23 +116,21 @@ func (v *visit) showApprovals(status int, p problems, typed typedDecision) error
 	if data.All {
 		title = "All approvals"
 	}
-	return v.showAgain(status, "approvals", title, p, data)
+	return v.show("approvals", title, data)
 }
 
-// approvalPage is one approval, and what was typed into its forms.
+// approvalPage is one approval.
 type approvalPage struct {
 	api.Approval
-	Fields       []approvalField
-	Recent       []approvalChange
-	Roles        []approvalChange // of the requester and the approvers
-	Changed      []approvalField  // of the payee in the last 30 days
-	Verification string
-	Reason       string
-	MayReject    bool
-	MayWithdraw  bool
-	Pays         string // the page of its payout or batch, if it has one
-	Sandbox      bool
-	Lines        *linesPage // of an import or a bulk change
+	Fields      []approvalField
+	Recent      []approvalChange
+	Roles       []approvalChange // of the requester and the approvers
+	Changed     []approvalField  // of the payee in the last 30 days
+	MayReject   bool
+	MayWithdraw bool
+	Pays        string // the page of its payout or batch, if it has one
+	Sandbox     bool
+	Lines       *linesPage // of an import or a bulk change
 }
 
 // approvalField is a value that changes, with the label of its field.
@@ -169,10 +159,7 @@ type approvalChange struct {
 // approval reads the approval named in the URL. An approval of another workspace is not found.
 func (v *visit) approval() (approvalPage, error) {
 	a, err := read(v, v.console.Approvals.Get, approval.Input{ID: v.R.PathValue("id")})
-	if err == nil && a.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(a.WorkspaceID, err); err != nil {
 		return approvalPage{}, err
 	}
 	a.CannotBecause = sentence(a.CannotBecause)
@@ -227,17 +214,16 @@ func captioned(list []api.ApprovalContact) []api.ApprovalContact {
 }
 
 func (c *Console) approvalPage(v *visit) error {
+	v.refill()
 	data, err := v.approval()
 	if err != nil {
 		return err
 	}
-	data.Verification = v.R.URL.Query().Get("verification")
 	return v.show("approvals_one", data.Summary, data)
 }
 
 func (c *Console) approve(v *visit) error {
-	done, err := change(v, c.Approvals.Approve, approval.ApproveInput{ID: v.R.PathValue("id"),
-		ApprovalApprove: api.ApprovalApprove{Digest: v.field("digest"), Verification: v.field("verification"), LeaveOut: leftOut(v.form)}})
+	done, err := submit(v, c.Approvals.Approve, approval.ApproveInput{ID: v.R.PathValue("id"), ApprovalApprove: api.ApprovalApprove{LeaveOut: leftOut(v.form)}})
 	return v.decided(err, approvedText(done))
 }
 
@@ -254,7 +240,7 @@ func approvedText(a api.Approval) string {
 }
 
 func (c *Console) reject(v *visit) error {
-	_, err := change(v, c.Approvals.Reject, approval.RejectInput{ID: v.R.PathValue("id"), ApprovalReject: api.ApprovalReject{Reason: v.field("reason")}})
+	_, err := submit(v, c.Approvals.Reject, approval.RejectInput{ID: v.R.PathValue("id")})
 	return v.decided(err, "Rejected.")
 }
 
@@ -269,55 +255,18 @@ func (v *visit) decided(err error, text string) error {
 		return v.done(text, v.path("approvals"))
 	}
 	if v.field("from") == "list" {
-		p, status, ok := formProblems(err)
-		if !ok {
-			return err
-		}
-		return v.showApprovals(status, p, typedDecision{v.R.PathValue("id"), v.field("verification"), v.field("reason")})
+		return v.again(err, v.console.approvalsPage)
 	}
-	p, status, ok := formProblems(err, "verification", "reason")
-	if !ok {
-		return err
-	}
-	data, failed := v.approval()
-	if failed != nil {
-		return failed
-	}
-	data.Verification, data.Reason = v.field("verification"), v.field("reason")
-	return v.showAgain(status, "approvals_one", data.Summary, p, data)
+	return v.again(err, v.console.approvalPage)
 }
 
 func (c *Console) updatePolicy(v *visit) error {
-	in := approval.UpdatePolicyInput{ID: v.workspace.ID, ReceivingPolicyUpdate: api.ReceivingPolicyUpdate{ReceivingApproval: optional(v.field("receiving_approval"))}}
-	if hours := v.field("receiving_cooling_hours"); hours != "" {
-		n, err := strconv.ParseInt(hours, 10, 64)
-		if err != nil {
-			n = -1 // the service refuses it
-		}
-		in.ReceivingCoolingHours = &n
+	done, err := submit(v, c.Approvals.UpdatePolicy, approval.UpdatePolicyInput{ID: v.workspace.ID})
+	switch {
+	case err != nil:
+		return v.again(err, c.organizationPage)
+	case done.ApprovalID != "":
+		return v.done("This protects less than before, so it waits for a second person's approval.", v.path("organization"))
 	}
-	if hours := v.field("second_person_hours"); hours != "" {
-		n, err := strconv.ParseInt(hours, 10, 64)
-		if err != nil {
-			n = -1
-		}
-		in.SecondPersonHours = &n
-	}
-	done, err := change(v, c.Approvals.UpdatePolicy, in)
-	if err == nil {
-		if done.ApprovalID != "" {
-			return v.done("This protects less than before, so it waits for a second person's approval.", v.path("organization"))
-		}
-		return v.done("Policy saved.", v.path("organization"))
-	}
-	p, status, ok := formProblems(err, "receiving_approval", "receiving_cooling_hours", "second_person_hours")
-	if !ok {
-		return err
-	}
-	data, failed := v.organizationData()
-	if failed != nil {
-		return failed
-	}
-	data.Policy.Typed, data.Policy.TypedDemand = v.field("receiving_cooling_hours"), v.field("second_person_hours")
-	return v.showAgain(status, "organization", "Organization", p, data)
+	return v.done("Policy saved.", v.path("organization"))
 }

@@ -53,10 +53,7 @@ func flagCaption(flag string) string {
 
 // lines reads the page of lines that the URL selects. Lines that were ticked on other pages stay ticked.
 func (v *visit) lines(a api.Approval) (*linesPage, error) {
-	given := v.form
-	if v.R.Method == http.MethodGet {
-		given = v.R.URL.Query()
-	}
+	given := v.values
 	data := &linesPage{ApprovalLines: a.Lines, Flag: given.Get("flag"), First: given.Get("cursor") == ""}
 	if given.Has("show") { // another filter starts at the first page
 		data.Flag, data.First = given.Get("show"), true
@@ -118,16 +115,12 @@ func (c *Console) decideMany(v *visit) error {
 		in.Approvals = append(in.Approvals, api.ApprovalShown{ID: id, Digest: digest})
 	}
 	if len(in.Approvals) == 0 {
-		return v.showApprovals(http.StatusBadRequest, problems{Text: "Select at least one approval."}, typedDecision{})
+		return v.againWith(http.StatusBadRequest, problems{Text: "Select at least one approval."}, c.approvalsPage)
 	}
 	in.Verification, in.Reason = v.field("statement"), v.field("statement")
 	done, err := change(v, c.Approvals.DecideMany, in)
 	if err != nil {
-		p, status, ok := formProblems(err)
-		if !ok {
-			return err
-		}
-		return v.showApprovals(status, p, typedDecision{})
+		return v.again(err, c.approvalsPage)
 	}
 	told := flash{Kind: "good", Text: map[string]string{api.DecideApprove: "Approved", api.DecideReject: "Rejected"}[in.Decision]}
 	decided, because := 0, ""
@@ -142,8 +135,5 @@ func (c *Console) decideMany(v *visit) error {
 	if left := len(done.Results) - decided; left > 0 {
 		told.Kind, told.Text = "warn", fmt.Sprintf("%s %d not decided: %s", told.Text, left, because)
 	}
-	if err := v.setFlash(told); err != nil {
-		return err
-	}
-	return v.redirect(v.path("approvals"))
+	return v.redirectWith(told, v.path("approvals"))
 }

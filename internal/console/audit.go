@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,10 +33,8 @@ type auditPage struct {
 	Filter    auditFilter
 	Scopes    []scopeLink
 	Members   []choice // the people to choose from as the actor
-	Actions   []choiceGroup
+	Actions   []choice
 	Resources []choice
-	Outcomes  []choice
-	Periods   []choice
 	Zone      string
 
 	Rows   []auditRow
@@ -70,6 +69,9 @@ const (
 
 func (c *Console) auditPage(v *visit) error {
 	filter := readFilter(v.R.URL.Query(), v.localTime())
+	for _, one := range filter.Fields() {
+		v.preset(one.Name, one.Value)
+	}
 	page := auditPage{Filter: filter, Zone: v.zone.String(), Clear: auditFilter{Scope: filter.Scope}.address(v.path("audit"))}
 	if len(filter.problems.Fields) > 0 {
 		if err := c.addFilters(v, &page); err != nil {
@@ -195,9 +197,7 @@ func (c *Console) addFilters(v *visit, p *auditPage) error {
 	p.Proof = &proof
 	p.Exportable = scope == scopeOrganization && owner || scope == scopeWorkspace && v.can(access.AuditExport)
 	members, err := c.homeMembers(v)
-	p.Members = memberChoices(members, p.Filter.Actor)
-	p.Actions, p.Resources, p.Outcomes = actionChoices(p.Filter.Action), resourceChoices(p.Filter.ResourceType), outcomeChoices(p.Filter.Outcome)
-	p.Periods = periodChoices(p.Filter.Period)
+	p.Members, p.Actions, p.Resources = memberChoices(members), actionChoices(), resourceChoices()
 	return err
 }
 
@@ -211,24 +211,14 @@ func (c *Console) ownsOrganization(v *visit) (bool, error) {
 	return err == nil, err
 }
 
-// memberChoices lists the members as filter options. An actor in the URL who is not
-// a member is added, so that the filter stays visible.
-func memberChoices(members []api.Member, chosen string) []choice {
-	var list []choice
-	known := chosen == ""
+// memberChoices lists members to choose from.
+func memberChoices(members []api.Member) (list []choice) {
 	for _, m := range members {
-		text := m.Name
-		switch {
-		case text == "":
-			text = m.Email
-		case m.Email != "" && !strings.EqualFold(m.Name, m.Email):
+		text := cmp.Or(m.Name, m.Email)
+		if m.Name != "" && m.Email != "" && !strings.EqualFold(m.Name, m.Email) {
 			text += " (" + m.Email + ")"
 		}
-		list = append(list, choice{m.ID, text, m.ID == chosen})
-		known = known || m.ID == chosen
-	}
-	if !known {
-		list = append(list, choice{chosen, chosen, true})
+		list = append(list, choice{Value: m.ID, Text: text})
 	}
 	return list
 }

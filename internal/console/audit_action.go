@@ -7,34 +7,15 @@ import (
 	"bursar/internal/audit"
 )
 
-// choice is an option of a filter.
-type choice struct {
-	Value, Text string
-	Chosen      bool
-}
-
-// choiceGroup is a group of options with a label.
-type choiceGroup struct {
-	Label   string
-	Choices []choice
-}
-
-// actionChoices lists the actions as filter options. An unknown action in the URL
-// is added, so that the filter stays visible.
-func actionChoices(chosen string) []choiceGroup {
-	var groups []choiceGroup
-	known := false
+// actionChoices lists the actions as filter options, in groups.
+func actionChoices() (groups []choice) {
 	for _, action := range audit.Actions() {
 		label := areaText(string(action))
-		at := slices.IndexFunc(groups, func(g choiceGroup) bool { return g.Label == label })
+		at := slices.IndexFunc(groups, func(g choice) bool { return g.Text == label })
 		if at < 0 {
-			at, groups = len(groups), append(groups, choiceGroup{Label: label})
+			at, groups = len(groups), append(groups, choice{Text: label})
 		}
-		groups[at].Choices = append(groups[at].Choices, choice{string(action), action.Title(), string(action) == chosen})
-		known = known || string(action) == chosen
-	}
-	if chosen != "" && !known {
-		groups = append(groups, choiceGroup{"Other", []choice{{chosen, chosen, true}}})
+		groups[at].Group = append(groups[at].Group, choice{Value: string(action), Text: action.Title()})
 	}
 	return groups
 }
@@ -67,15 +48,9 @@ func capitalized(name string) string {
 }
 
 // resourceChoices lists the types of resources as filter options.
-func resourceChoices(chosen string) []choice {
-	var list []choice
-	known := chosen == ""
+func resourceChoices() (list []choice) {
 	for _, kind := range audit.ResourceTypes() {
-		list = append(list, choice{string(kind), resourceWords(string(kind)), string(kind) == chosen})
-		known = known || string(kind) == chosen
-	}
-	if !known {
-		list = append(list, choice{chosen, chosen, true})
+		list = append(list, choice{Value: string(kind), Text: resourceWords(string(kind))})
 	}
 	return list
 }
@@ -115,17 +90,4 @@ func outcomeText(outcome string) string {
 		return "Failed"
 	}
 	return capitalized(outcome)
-}
-
-func outcomeChoices(chosen string) []choice {
-	list := []choice{}
-	known := chosen == ""
-	for _, outcome := range []audit.Outcome{audit.Success, audit.Denied, audit.Failure} {
-		list = append(list, choice{string(outcome), outcomeText(string(outcome)), string(outcome) == chosen})
-		known = known || string(outcome) == chosen
-	}
-	if !known {
-		list = append(list, choice{chosen, chosen, true})
-	}
-	return list
 }

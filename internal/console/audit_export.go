@@ -21,11 +21,9 @@ func (c *Console) exportAudit(v *visit) error {
 	if filter.Scope == scopeOrganization {
 		about = "organization"
 	}
-	return v.SendFile(func(file *web.File) error {
-		file.Name = fmt.Sprintf("audit-%s-%s.%s", about, v.localTime().Format(time.DateOnly), format)
-		_, err := read(v, func(ctx context.Context, by db.Caller, in auditlog.ExportInput) (struct{}, error) {
-			return struct{}{}, c.Audit.Download(ctx, by, in, file)
-		}, auditlog.ExportInput{Filters: filter.filters(v), Format: &format})
-		return err
-	})
+	name := fmt.Sprintf("audit-%s-%s.%s", about, v.localTime().Format(time.DateOnly), format)
+	return download(v, func(ctx context.Context, by db.Caller, in auditlog.ExportInput, to *web.File) error {
+		to.Name = name
+		return c.Audit.Download(ctx, by, in, to)
+	}, auditlog.ExportInput{Filters: filter.filters(v), Format: &format})
 }

@@ -106,14 +106,6 @@ func daysOf(period string) int {
 	return 0
 }
 
-func periodChoices(chosen string) []choice {
-	list := []choice{{"", "All time", false}, {periodToday, "Today", false}, {periodWeek, "Last 7 days", false}, {periodMonth, "Last 30 days", false}, {periodCustom, "Custom", false}}
-	for i := range list {
-		list[i].Chosen = list[i].Value == chosen
-	}
-	return list
-}
-
 // readMoment parses a time from a form, or in Unix milliseconds. It returns the text to show in the form, and the first and last
 // millisecond that the text covers. A filter up to 9:30 includes that whole minute.
 func readMoment(text string, zone *time.Location) (shown string, first, last int64, ok bool) {

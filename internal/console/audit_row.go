@@ -88,43 +88,24 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 	if row.ResourceID == "" {
 		return ""
 	}
-	switch audit.ResourceType(row.ResourceType) {
-	case audit.DirectoryEntry:
-		if v.can(access.DirectoryRead) {
-			return v.path("directory", row.ResourceID)
-		}
-	case audit.DirectoryTag:
-		if v.can(access.DirectoryRead) {
-			return v.path("directory", "tags")
-		}
-	case audit.Member:
-		if v.can(access.MembersRead) {
-			return v.path("members")
-		}
-	case audit.Role:
-		if v.can(access.MembersRead) {
-			return v.path("roles")
-		}
-	case audit.ClientAccount:
-		if v.can(access.KeysRead) {
-			return v.path("keys")
-		}
-	case audit.LedgerAccount:
-		if v.can(access.AccountsRead) {
-			return v.path("accounts", row.ResourceID)
-		}
-	case audit.PayoutRequest:
-		if v.can(access.PayoutsRead) {
-			return v.path("payouts", row.ResourceID)
-		}
-	case audit.PayoutBatch:
-		if v.can(access.PayoutsRead) {
-			return v.path("payouts", "batches", row.ResourceID)
-		}
-	case audit.Organization:
-		return v.path("organization")
+	page, found := map[audit.ResourceType]struct {
+		needs access.Permission
+		path  string
+	}{
+		audit.DirectoryEntry: {access.DirectoryRead, v.path("directory", row.ResourceID)},
+		audit.DirectoryTag:   {access.DirectoryRead, v.path("directory", "tags")},
+		audit.Member:         {access.MembersRead, v.path("members")},
+		audit.Role:           {access.MembersRead, v.path("roles")},
+		audit.ClientAccount:  {access.KeysRead, v.path("keys")},
+		audit.LedgerAccount:  {access.AccountsRead, v.path("accounts", row.ResourceID)},
+		audit.PayoutRequest:  {access.PayoutsRead, v.path("payouts", row.ResourceID)},
+		audit.PayoutBatch:    {access.PayoutsRead, v.path("payouts", "batches", row.ResourceID)},
+		audit.Organization:   {"", v.path("organization")},
+	}[audit.ResourceType(row.ResourceType)]
+	if !found || page.needs != "" && !v.can(page.needs) {
+		return ""
 	}
-	return ""
+	return page.path
 }
 
 // auditRowPage is the page of a single audit entry.

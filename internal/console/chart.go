@@ -67,15 +67,35 @@ type chartLabel struct {
 	Text   string
 }
 
+// chartUnit is what a chart counts: how its numbers and those beside its axis are written.
+type chartUnit struct {
+	count func(n int, more bool) string
+	tick  func(n int) string
+}
+
+// newChart returns a chart of the events of an audit log.
 func newChart(days []auditlog.Day, zone *time.Location) chart {
-	c := chart{Left: chartLeft, Base: chartTop + chartHeight, Width: chartLeft + dayWidth*len(days), Height: chartTop + chartHeight + 28, Zone: zone.String(), Title: "Events per day"}
+	c := drawChart(days, zone, chartUnit{amount, compact})
+	c.Title, c.Summary = "Events per day", summarize(days)
+	for i, day := range days {
+		c.Days[i].Title += " " + nounFor(day.Count, "event", "events")
+		if day.Refused > 0 {
+			c.Days[i].Title += fmt.Sprintf(", %s refused", c.Days[i].Refused)
+		}
+	}
+	return c
+}
+
+// drawChart lays out the bars, the axis and the dates.
+func drawChart(days []auditlog.Day, zone *time.Location, unit chartUnit) chart {
+	c := chart{Left: chartLeft, Base: chartTop + chartHeight, Width: chartLeft + dayWidth*len(days), Height: chartTop + chartHeight + 28, Zone: zone.String()}
 	highest := 0
 	for _, day := range days {
 		highest = max(highest, day.Count)
 	}
 	top := niceTop(highest)
 	for i, day := range days {
-		c.Days = append(c.Days, c.day(i, day, top))
+		c.Days = append(c.Days, c.day(i, day, top, unit))
 		if (len(days)-1-i)%labelEvery == 0 {
 			c.Labels = append(c.Labels, c.label(i, len(days)))
 		}
@@ -85,9 +105,9 @@ func newChart(days []auditlog.Day, zone *time.Location) chart {
 		scale = scale[:1]
 	}
 	for _, part := range scale {
-		c.Ticks = append(c.Ticks, chartTick{Y: c.height(0) - barHeight(part, top), Text: compact(part)})
+		c.Ticks = append(c.Ticks, chartTick{Y: c.height(0) - barHeight(part, top), Text: unit.tick(part)})
 	}
-	c.Summary, c.Some = summarize(days), highest > 0
+	c.Some = highest > 0
 	return c
 }
 
@@ -127,11 +147,11 @@ func summarize(days []auditlog.Day) string {
 // height returns the y coordinate of a point above the base line.
 func (c chart) height(above float64) float64 { return float64(c.Base) - above }
 
-func (c chart) day(i int, day auditlog.Day, top int) chartDay {
+func (c chart) day(i int, day auditlog.Day, top int, unit chartUnit) chartDay {
 	date := day.Date.Format(dayFormat)
 	d := chartDay{
 		Slot: chartLeft + dayWidth*i, X: chartLeft + dayWidth*i + (dayWidth-barWidth)/2, SlotWidth: dayWidth, BarWide: barWidth,
-		Date: date, Count: amount(day.Count, day.More), Refused: amount(day.Refused, day.More && day.Refused > 0), Some: day.Count > 0,
+		Date: date, Count: unit.count(day.Count, day.More), Refused: amount(day.Refused, day.More && day.Refused > 0), Some: day.Count > 0,
 		From: day.Date.Format(fieldMinute), To: lastMinute(day.Date).Format(fieldMinute),
 	}
 	whole := barHeight(day.Count, top)
@@ -139,10 +159,7 @@ func (c chart) day(i int, day auditlog.Day, top int) chartDay {
 	d.Tall = max(0, whole-d.BadTall)
 	d.Y = c.height(d.Tall)
 	d.BadY = c.height(d.Tall + d.BadTall)
-	d.Title = fmt.Sprintf("%s: %s %s", date, d.Count, nounFor(day.Count, "event", "events"))
-	if day.Refused > 0 {
-		d.Title += fmt.Sprintf(", %s refused", d.Refused)
-	}
+	d.Title = date + ": " + d.Count
 	return d
 }
 
@@ -195,40 +212,20 @@ func newMoneyChart(days []ledger.Day, currency string, zone *time.Location) char
 		counts[i] = auditlog.Day{Date: day.Date, Count: int(day.Amount), More: day.More}
 		total, more = total+day.Amount, more || day.More
 	}
-	money := func(amount int64, more bool) string {
-		if more {
-			return "at least " + api.FormatAmount(amount, currency)
-		}
-		return api.FormatAmount(amount, currency)
-	}
-	c := newChart(counts, zone)
+	money := func(n int, more bool) string { return when(more, "at least ") + api.FormatAmount(int64(n), currency) }
+	c := drawChart(counts, zone, chartUnit{money, func(n int) string { return compactMoney(int64(n), currency) }})
 	c.Title, c.Summary = "Paid out per day", "Nothing was paid out in the last 30 days."
 	if total > 0 {
-		c.Summary = sentence(money(total, more) + " in all")
-	}
-	for i, day := range days {
-		c.Days[i].Count = money(day.Amount, day.More)
-		c.Days[i].Title = c.Days[i].Date + ": " + c.Days[i].Count
-	}
-	top := []int{0}
-	if total > 0 {
-		highest := 0
-		for _, day := range counts {
-			highest = max(highest, day.Count)
-		}
-		top = []int{0, niceTop(highest) / 2, niceTop(highest)}
-	}
-	for i, part := range top {
-		c.Ticks[i].Text = "0"
-		if part > 0 {
-			c.Ticks[i].Text = compactMoney(int64(part), currency)
-		}
+		c.Summary = sentence(money(int(total), more) + " in all")
 	}
 	return c
 }
 
 // compactMoney shortens an amount to fit beside the axis.
 func compactMoney(amount int64, currency string) string {
+	if amount == 0 {
+		return "0"
+	}
 	text := rail.Decimal(amount, currency)
 	whole, cents, _ := strings.Cut(text, ".")
 	if n, err := strconv.Atoi(whole); err == nil && strings.Trim(cents, "0") == "" {

@@ -101,7 +101,7 @@ type Route struct {
 // Routes returns all routes of the console.
 func (c *Console) Routes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.accountRoutes(), c.invitationRoutes(), c.opsRoutes(), c.workspaceRoutes()} {
+	for _, part := range [][]Route{c.assetRoutes(), c.signInRoutes(), c.deviceRoutes(), c.profileRoutes(), c.invitationRoutes(), c.opsRoutes(), c.workspaceRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -110,7 +110,7 @@ func (c *Console) Routes() []Route {
 // workspaceRoutes returns the routes of a workspace's pages.
 func (c *Console) workspaceRoutes() []Route {
 	var all []Route
-	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.ledgerRoutes(), c.transferRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.ruleRoutes(), c.approvalRoutes(), c.memberRoutes(), c.suspendedRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
+	for _, part := range [][]Route{c.homeRoutes(), c.directoryRoutes(), c.importRoutes(), c.accountRoutes(), c.transferRoutes(), c.payRoutes(), c.manyRoutes(), c.payoutRoutes(), c.ruleRoutes(), c.approvalRoutes(), c.memberRoutes(), c.suspendedRoutes(), c.organizationRoutes(), c.keyRoutes(), c.auditRoutes(), c.searchRoutes()} {
 		all = append(all, part...)
 	}
 	return all
@@ -146,7 +146,7 @@ func (c *Console) postIn(path string, action audit.Action, do func(v *visit) err
 	return c.post("/w/{ws}"+path, action, c.inWorkspace(do))
 }
 
-// inLastWorkspace runs a page that belongs to no workspace, such as the account. The visitor's last workspace stays in the navigation,
+// inLastWorkspace runs a page that belongs to no workspace, such as the profile. The visitor's last workspace stays in the navigation,
 // unless they have yet to use a second factor.
 func (c *Console) inLastWorkspace(page func(v *visit) error) func(v *visit) error {
 	return func(v *visit) error {

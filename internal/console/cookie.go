@@ -90,12 +90,17 @@ func (v *visit) setFlash(f flash) error {
 	return nil
 }
 
-// done shows a success message on another page.
-func (v *visit) done(text, path string) error {
-	if err := v.setFlash(flash{Kind: "good", Text: text}); err != nil {
+// redirectWith shows a message on another page.
+func (v *visit) redirectWith(f flash, path string) error {
+	if err := v.setFlash(f); err != nil {
 		return err
 	}
 	return v.redirect(path)
+}
+
+// done shows a success message on another page.
+func (v *visit) done(text, path string) error {
+	return v.redirectWith(flash{Kind: "good", Text: text}, path)
 }
 
 // popFlash returns the message for this page. It is shown once.

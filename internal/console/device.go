@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 
 	"bursar/api"
@@ -20,7 +19,6 @@ func (c *Console) deviceRoutes() []Route {
 // devicePage asks whether an app may sign in as the visitor.
 type devicePage struct {
 	Login *identity.DeviceLogin // nil until a code is entered
-	Typed string
 }
 
 func (c *Console) devicePage(v *visit) error {
@@ -39,11 +37,9 @@ func (v *visit) showDevice(typed string) error {
 	if gone(err) {
 		err = fault.New(api.CodeValidation, "code not found. Check the code that the app shows, or start again there")
 	}
-	if p, status, ok := formProblems(err); ok {
-		return v.showAgain(status, "device", "Approve a device", p, devicePage{Typed: typed})
-	}
 	if err != nil {
-		return err
+		v.values.Set("code", typed)
+		return v.again(err, func(v *visit) error { return v.show("device", "Approve a device", devicePage{}) })
 	}
 	return v.show("device", "Approve this device?", devicePage{Login: &login})
 }
@@ -66,8 +62,7 @@ func (c *Console) decideDevice(v *visit) error {
 	default:
 		return v.showDevice(v.field("code"))
 	}
-	var f *fault.Fault
-	if errors.As(err, &f) && (f.Code == api.CodeNotPending || f.Code == api.CodeNotFound) {
+	if hasCode(err, api.CodeNotPending, api.CodeNotFound) {
 		return v.showDevice(v.field("code")) // the page shows the result
 	}
 	if err != nil {

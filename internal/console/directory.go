@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -62,27 +63,21 @@ func (f directoryFilters) Any() bool {
 	return f != directoryFilters{}
 }
 
-// directorySort is an order of the list.
-type directorySort struct{ Value, Text, Shown string }
-
 // Sorts returns the possible orders of the list. Search results are always newest first.
-func (f directoryFilters) Sorts() []directorySort {
-	newest := directorySort{"", "Newest first", "newest first"}
+func (f directoryFilters) Sorts() []choice {
 	if f.Q != "" {
-		return []directorySort{newest}
+		return options("", "Newest first")
 	}
-	return []directorySort{newest, {"created", "Oldest first", "oldest first"}, {"label", "Name, A to Z", "by name"}, {"-label", "Name, Z to A", "by name from the end"},
-		{"-updated", "Last changed first", "last changed first"}, {"updated", "Unchanged longest first", "unchanged longest first"}}
+	return options("", "Newest first", "created", "Oldest first", "label", "Name, A to Z", "-label", "Name, Z to A",
+		"-updated", "Last changed first", "updated", "Unchanged longest first")
 }
 
 // Sorted returns the order of the list in words.
 func (f directoryFilters) Sorted() string {
-	for _, s := range f.Sorts() {
-		if s.Value == f.Sort {
-			return s.Shown
-		}
-	}
-	return "newest first"
+	return cmp.Or(map[string]string{
+		"created": "oldest first", "label": "by name", "-label": "by name from the end",
+		"-updated": "last changed first", "updated": "unchanged longest first",
+	}[f.Sort], "newest first")
 }
 
 // ByName returns the address of the list with the same filters, sorted by name. If it is already sorted by name, the order is reversed.
@@ -120,8 +115,7 @@ func (r entryRow) Contact() string { return cmp.Or(r.Text(api.FieldEmail), r.Tex
 type directoryPage struct {
 	Filters directoryFilters
 	Entries []entryRow
-	Tags    []api.Tag
-	Unknown bool // the list is filtered by a tag that does not exist
+	Tags    []choice
 	Pages   pageLinks
 	Here    string // the query of the list's address
 }
@@ -136,13 +130,18 @@ func (c *Console) directoryPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data.Tags, data.Here = tags, v.hereQuery(query)
-	data.Unknown = data.Filters.Tag != "" && !slices.ContainsFunc(tags, data.Filters.Chosen)
+	v.values, data.Here = maps.Clone(query), v.hereQuery(query)
+	for _, t := range tags {
+		data.Tags = append(data.Tags, choice{Value: t.Name, Text: t.Name})
+		if data.Filters.Chosen(t) {
+			v.values.Set("tag", t.Name)
+		}
+	}
 	next, err := v.entries(query, &data)
 	if wrong(err, "cursor") {
 		return v.redirect(withQuery(v.path("directory"), query)) // the cursor belongs to other filters
 	}
-	if p, _, ok := formProblems(err, filterNames()...); ok {
+	if p, _, ok := formProblems(err); ok {
 		return v.showAgain(http.StatusUnprocessableEntity, "directory", "Directory", p, data)
 	}
 	if err != nil {
@@ -156,10 +155,9 @@ func (c *Console) directoryPage(v *visit) error {
 // page.
 func (v *visit) entries(query url.Values, data *directoryPage) (next string, err error) {
 	c := v.console
-	list, err := read(v, c.Directory.List, directory.ListInput{
-		WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
-		Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")), PageParams: v.pageParams(),
-	})
+	in := v.listInput(query)
+	in.PageParams = v.pageParams()
+	list, err := read(v, c.Directory.List, in)
 	if err != nil {
 		return "", err
 	}
@@ -176,6 +174,14 @@ func (v *visit) entries(query url.Values, data *directoryPage) (next string, err
 	}
 	next, _ = list.Next()
 	return next, err
+}
+
+// listInput returns the request for the entries that the filters select.
+func (v *visit) listInput(query url.Values) directory.ListInput {
+	return directory.ListInput{
+		WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
+		Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")),
+	}
 }
 
 // tags lists the workspace's tags, sorted by name.

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,10 +9,8 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/directory/transfer"
-	"bursar/internal/web"
 )
 
 // bulkRoutes returns the routes for changes of many entries.
@@ -99,17 +96,14 @@ func (c *Console) bulk(v *visit) error {
 	f := v.sentBulk()
 	switch {
 	case !f.All && len(f.IDs) == 0, f.All && f.List == "" && v.field("list") != "": // or the filter is invalid, which must not select all
-		if err := v.setFlash(flash{Kind: "warn", Text: "Select at least one entry."}); err != nil {
-			return err
-		}
-		return v.redirect(v.listPath())
+		return v.redirectWith(flash{Kind: "warn", Text: "Select at least one entry."}, v.listPath())
 	case f.Action == actionExport:
 		return c.exportSelected(v, f)
 	case v.field("confirmed") == "" && (f.All || f.Action == api.BulkDelete), f.Tags() && f.Tag == "":
 		return c.askBulk(v, f, http.StatusOK, problems{})
 	}
 	done, err := change(v, c.Transfer.Bulk, f.input(v.workspace.ID))
-	if p, status, ok := formProblems(err, "tag"); ok {
+	if p, status, ok := formProblems(err); ok {
 		return c.askBulk(v, f, status, p)
 	}
 	if err != nil {
@@ -144,19 +138,10 @@ func (c *Console) askBulk(v *visit, f bulkForm, status int, p problems) (err err
 
 // exportSelected downloads the selected entries.
 func (c *Console) exportSelected(v *visit, f bulkForm) error {
-	in := transfer.ExportInput{ListInput: directory.ListInput{WorkspaceID: v.workspace.ID}}
 	if f.All {
-		filter := f.filter()
-		in.Q, in.Type, in.Status, in.Tag, in.Sort = filter.Q, filter.Type, filter.Status, filter.Tag, optional(f.query().Get("sort"))
-	} else {
-		in.IDs = new(strings.Join(f.IDs, ","))
+		return download(v, c.Transfer.Export, transfer.ExportInput{ListInput: v.listInput(f.query())})
 	}
-	return v.SendFile(func(file *web.File) error {
-		_, err := read(v, func(ctx context.Context, by db.Caller, in transfer.ExportInput) (struct{}, error) {
-			return struct{}{}, c.Transfer.Export(ctx, by, in, file)
-		}, in)
-		return err
-	})
+	return download(v, c.Transfer.Export, transfer.ExportInput{IDs: new(strings.Join(f.IDs, ",")), ListInput: directory.ListInput{WorkspaceID: v.workspace.ID}})
 }
 
 // bulkDone redirects to the page of a bulk change that is still running. For one that has ended, it shows the result on another page, with
@@ -172,10 +157,7 @@ func (v *visit) bulkDone(b api.Bulk, path string) error {
 	if b.Refused > 0 {
 		told.Kind = "warn"
 	}
-	if err := v.setFlash(told); err != nil {
-		return err
-	}
-	return v.redirect(path)
+	return v.redirectWith(told, path)
 }
 
 // bulkText returns the result of a bulk change in words.
@@ -208,10 +190,7 @@ func (b bulkPage) Done() int64 { return b.Changed + b.Unchanged + b.Refused }
 // oneBulk reads the bulk change named in the URL.
 func (v *visit) oneBulk() (api.Bulk, error) {
 	b, err := read(v, v.console.Transfer.GetBulk, transfer.OneBulkInput{ID: v.R.PathValue("id")})
-	if err == nil && b.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	return b, err
+	return b, v.here(b.WorkspaceID, err)
 }
 
 func (c *Console) bulkPage(v *visit) error {

@@ -27,14 +27,14 @@ func formTitle(id, kind string) string {
 }
 
 func (v *visit) formAgain(err error, f entryForm) error {
-	p, status, ok := formProblems(err, formFields()...)
+	p, status, ok := formProblems(err)
 	var denied *fault.Fault
 	if errors.As(err, &denied) && denied.Details == (fault.PermissionDetails{Permission: string(access.TagsWrite)}) {
 		// The person can correct this error by omitting the new tag.
 		if recorded := v.refused(err); !errors.Is(recorded, err) {
 			return recorded
 		}
-		p, status, ok = problems{Fields: map[string]string{"tags": sentence(denied.Message)}}, http.StatusForbidden, true
+		p, status, ok = problem("tags", denied.Message), http.StatusForbidden, true
 	}
 	if !ok {
 		return err
@@ -56,6 +56,8 @@ func (c *Console) editEntryPage(v *visit) error {
 	}
 	form := newForm(e, tags)
 	form.List = v.listQuery()
+	v.preset("label", e.Label)
+	v.preset("name", e.Name)
 	return v.show("directory_form", formTitle(e.ID, e.Type), form)
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/auditlog"
 	"bursar/internal/directory"
-	"bursar/internal/fault"
 	"bursar/internal/institution"
 	"bursar/internal/web"
 )
@@ -19,10 +17,7 @@ import (
 // another workspace is not found.
 func (v *visit) entry() (api.Entry, error) {
 	e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: v.R.PathValue("id")})
-	if err == nil && e.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	return e, err
+	return e, v.here(e.WorkspaceID, err)
 }
 
 // method is a receiving method, for display.
@@ -140,8 +135,7 @@ func (c *Console) addDoubles(v *visit, e *entryPage) (err error) {
 		return err
 	}
 	into, err := read(v, c.Directory.Show, directory.ShowInput{ID: e.MergedInto})
-	var no *fault.Fault
-	if errors.As(err, &no) && no.Code == api.CodeEntryNotFound { // deleted since
+	if hasCode(err, api.CodeEntryNotFound) { // deleted since
 		return nil
 	}
 	e.Into = &into
@@ -214,11 +208,8 @@ func (c *Console) retagEntry(v *visit) error {
 		return v.redirect(v.entryPath(e.ID))
 	}
 	_, err = v.updateEntry(e, api.EntryUpdate{Tags: names})
-	if p, _, ok := formProblems(err, "tags"); ok {
-		if err := v.setFlash(flash{Kind: "bad", Text: strings.TrimSpace("The tags were not changed. " + p.Text + p.Of("tags"))}); err != nil {
-			return err
-		}
-		return v.redirect(v.entryPath(e.ID))
+	if p, _, ok := formProblems(err); ok {
+		return v.redirectWith(flash{Kind: "bad", Text: strings.TrimSpace("The tags were not changed. " + p.Text + sentence(p.Fields["tags"]))}, v.entryPath(e.ID))
 	}
 	if err != nil {
 		return err
@@ -235,8 +226,5 @@ func (c *Console) deleteEntry(v *visit) error {
 		return err
 	}
 	told := flash{Kind: "good", Text: e.Label + " was deleted. You can restore it within 30 days.", Undo: v.path("directory", e.ID, "restore")}
-	if err := v.setFlash(told); err != nil {
-		return err
-	}
-	return v.redirect(v.listPath())
+	return v.redirectWith(told, v.listPath())
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -59,21 +60,14 @@ func (f shownField) Indented() string {
 func (f shownField) Caption() string { return caption(f.Key) }
 
 func caption(key string) string {
-	switch key {
-	case api.FieldFirstName:
-		return "First name"
-	case api.FieldLastName:
-		return "Last name"
-	case api.FieldName:
-		return "Name"
-	case api.FieldIndustry:
-		return "Industry"
-	case api.FieldEmail:
-		return "Email"
-	case api.FieldPhone:
-		return "Phone"
-	}
-	return key
+	return cmp.Or(map[string]string{
+		api.FieldFirstName: "First name",
+		api.FieldLastName:  "Last name",
+		api.FieldName:      "Name",
+		api.FieldIndustry:  "Industry",
+		api.FieldEmail:     "Email",
+		api.FieldPhone:     "Phone",
+	}[key], key)
 }
 
 // sameText reports whether a form field was left unchanged. It ignores line endings, because browsers change them.

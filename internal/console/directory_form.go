@@ -25,10 +25,10 @@ type entryForm struct {
 	Tags     []tagChoice
 	MoreTags string // names separated by commas
 	WasTags  []string
-	Known    []string   // existing tags beyond those in Tags, offered as suggestions
-	Account  methodForm // first receiving method of a new entry, if it has a number
-	List     string     // the list that the person came from
-	Doubts   []doubt    // warnings to review before a new entry is added
+	Known    []string                  // existing tags beyond those in Tags, offered as suggestions
+	List     string                    // the list that the person came from
+	Doubts   []doubt                   // warnings to review before a new entry is added
+	Account  api.ReceivingMethodCreate // first receiving method of a new entry, if it has a number
 }
 
 // textInput is the input of an optional property of an entry.
@@ -135,15 +135,6 @@ func (v *visit) sentForm(id, kind string, tags []api.Tag) entryForm {
 	}
 	f.offer(tags, v.form["tag"])
 	return f
-}
-
-// formFields returns the fields whose problems the form shows beside the input.
-func formFields() []string {
-	fields := []string{"fields.first-name", "fields.name", "fields.email", "provider", "account_name", "account_id", "tags", "fields"}
-	for _, p := range entryfile.Properties() {
-		fields = append(fields, p.Name)
-	}
-	return fields
 }
 
 // create returns the request that creates an entry.

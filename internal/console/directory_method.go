@@ -7,44 +7,23 @@ import (
 	"bursar/internal/directory"
 	"bursar/internal/fault"
 	"bursar/internal/institution"
+	"bursar/internal/web"
 )
 
-// methodForm is the form of a receiving method.
-type methodForm struct {
-	EntryID     string
-	EntryLabel  string
-	ID          string // "" for a new method
-	Provider    string
-	AccountName string
-	Account     string // what the person typed, never the stored number
-	Institution string // code of the institution
-	Masked      string // the stored number, masked
-	IsDefault   bool
-	First       bool // the entry has no other method
+// methodPage is the form of a receiving method.
+type methodPage struct {
+	EntryID, EntryLabel string
+	ID                  string // "" for a new method
+	Masked              string // the stored number, masked
+	First               bool   // the entry has no other method
 }
 
 // Institutions returns the banks and wallets to choose from.
-func (methodForm) Institutions() []institution.Institution { return institution.All() }
-
-func methodTitle(f methodForm) string {
-	if f.ID == "" {
-		return "New receiving method"
+func (methodPage) Institutions() (list []choice) {
+	for _, one := range institution.All() {
+		list = append(list, choice{Value: one.Code, Text: one.Name})
 	}
-	return "Edit receiving method"
-}
-
-func (v *visit) methodAgain(err error, f methodForm) error {
-	p, status, ok := formProblems(err, "provider", "institution_code", "account_name", "account_id", "is_default")
-	if !ok {
-		return err
-	}
-	return v.showAgain(status, "directory_method", methodTitle(f), p, f)
-}
-
-// readMethod copies the submitted values into the form.
-func (v *visit) readMethod(f *methodForm) {
-	f.Provider, f.AccountName, f.Account = v.field("provider"), v.field("account_name"), v.field("account_id")
-	f.Institution = v.field("institution_code")
+	return list
 }
 
 func (c *Console) newMethodPage(v *visit) error {
@@ -55,8 +34,7 @@ func (c *Console) newMethodPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e)}
-	return v.show("directory_method", methodTitle(form), form)
+	return v.show("directory_method", "New receiving method", methodPage{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e)})
 }
 
 func hasNone(e api.Entry) bool { return e.ReceivingMethods != nil && len(*e.ReceivingMethods) == 0 }
@@ -66,19 +44,19 @@ func (c *Console) addMethod(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, First: hasNone(e), IsDefault: v.field("is_default") != ""}
-	v.readMethod(&form)
-	if why := accountnumber.Wrong(form.Account); why != "" && v.can(access.ReceivingWrite) {
-		return v.methodAgain(fault.Invalid("account_id", why), form)
-	}
-	made, err := change(v, c.Directory.AddMethod, directory.AddMethodInput{EntryID: e.ID, ReceivingMethodCreate: api.ReceivingMethodCreate{
-		Provider: form.Provider, AccountName: form.AccountName, AccountID: form.Account, IsDefault: form.IsDefault,
-		InstitutionCode: optional(form.Institution),
-	}})
+	made, err := submitMethod(v, c.Directory.AddMethod, directory.AddMethodInput{EntryID: e.ID})
 	if err != nil {
-		return v.methodAgain(err, form)
+		return v.again(err, c.newMethodPage)
 	}
 	return v.done("Receiving method added."+waits(made), v.path("directory", e.ID))
+}
+
+// submitMethod is submit for a receiving method. It refuses a number that cannot be one.
+func submitMethod[In any](v *visit, fn web.Func[In, api.ReceivingMethod], in In) (m api.ReceivingMethod, err error) {
+	if why := accountnumber.Wrong(v.field("account_id")); why != "" && v.can(access.ReceivingWrite) {
+		return m, fault.Invalid("account_id", why)
+	}
+	return submit(v, fn, in)
 }
 
 // waits returns a note that a method waits for a second person, if it does.
@@ -118,11 +96,10 @@ func (c *Console) methodPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := methodForm{
-		EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Provider: m.Provider, AccountName: m.AccountName,
-		Masked: m.AccountID, IsDefault: m.IsDefault, Institution: m.InstitutionCode,
-	}
-	return v.show("directory_method", methodTitle(form), form)
+	v.preset("provider", m.Provider)
+	v.preset("account_name", m.AccountName)
+	v.preset("institution_code", m.InstitutionCode)
+	return v.show("directory_method", "Edit receiving method", methodPage{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: m.AccountID})
 }
 
 func (c *Console) updateMethod(v *visit) error {
@@ -130,22 +107,12 @@ func (c *Console) updateMethod(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := methodForm{EntryID: e.ID, EntryLabel: e.Label, ID: m.ID, Masked: m.AccountID, IsDefault: m.IsDefault}
-	v.readMethod(&form)
-	if why := accountnumber.Wrong(form.Account); why != "" && v.can(access.ReceivingWrite) {
-		return v.methodAgain(fault.Invalid("account_id", why), form)
-	}
-	update := api.ReceivingMethodUpdate{Provider: &form.Provider, AccountName: &form.AccountName, AccountID: optional(form.Account),
-		InstitutionCode: &form.Institution}
-	changed, err := v.changeMethod(e, m, update)
+	changed, err := submitMethod(v, c.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, Unseen: true,
+		ReceivingMethodUpdate: api.ReceivingMethodUpdate{Provider: new(""), AccountName: new(""), InstitutionCode: new("")}})
 	if err != nil {
-		return v.methodAgain(err, form)
+		return v.again(err, c.methodPage)
 	}
 	return v.done("Receiving method saved."+waits(changed), v.path("directory", e.ID))
-}
-
-func (v *visit) changeMethod(e api.Entry, m api.ReceivingMethod, update api.ReceivingMethodUpdate) (api.ReceivingMethod, error) {
-	return change(v, v.console.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, ReceivingMethodUpdate: update, Unseen: true})
 }
 
 func (c *Console) makeMethodDefault(v *visit) error {
@@ -153,7 +120,8 @@ func (c *Console) makeMethodDefault(v *visit) error {
 	if err != nil {
 		return err
 	}
-	changed, err := v.changeMethod(e, m, api.ReceivingMethodUpdate{IsDefault: new(true)})
+	changed, err := change(v, c.Directory.UpdateMethod, directory.UpdateMethodInput{EntryID: e.ID, MethodID: m.ID, Unseen: true,
+		ReceivingMethodUpdate: api.ReceivingMethodUpdate{IsDefault: new(true)}})
 	if err != nil {
 		return err
 	}

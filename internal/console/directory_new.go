@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -34,9 +35,9 @@ func (c *Console) createEntry(v *visit) error {
 	}
 	form := v.sentForm("", entryKind(v.form), tags)
 	form.Was = "{}"
-	v.readMethod(&form.Account)
+	form.Account = api.ReceivingMethodCreate{Provider: v.field("provider"), AccountName: v.field("account_name"), AccountID: v.field("account_id")}
 	if wrong := form.incomplete(); v.can(access.DirectoryWrite) && len(wrong) > 0 {
-		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), problems{Fields: wrong, order: formFields()}, form)
+		return v.showAgain(http.StatusUnprocessableEntity, "directory_form", formTitle("", form.Type), problems{Fields: wrong}, form)
 	}
 	entry, err := form.create(v.workspace.ID)
 	if err != nil {
@@ -92,17 +93,17 @@ func (f entryForm) incomplete() map[string]string {
 		wrong["fields."+f.Usual[0].Key] = "Enter a name."
 	}
 	account := f.Account
-	if account == (methodForm{}) {
+	if account == (api.ReceivingMethodCreate{}) {
 		return wrong
 	}
 	if account.Provider == "" {
 		wrong["provider"] = "Enter the bank or wallet of the account."
 	}
-	if account.Account == "" {
+	if account.AccountID == "" {
 		wrong["account_id"] = "Enter the number of the account, or leave out the bank."
 	}
-	if why := accountnumber.Wrong(account.Account); why != "" {
-		wrong["account_id"] = sentence(why)
+	if why := accountnumber.Wrong(account.AccountID); why != "" {
+		wrong["account_id"] = why
 	}
 	return wrong
 }
@@ -110,7 +111,7 @@ func (f entryForm) incomplete() map[string]string {
 // doubts returns warnings about a new entry. The person can add it anyway, unless the workspace refuses duplicates, which the create
 // reports.
 func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []doubt, err error) {
-	if why := accountnumber.Doubt(f.Account.Provider, f.Account.Account); f.Account.Account != "" && why != "" {
+	if why := accountnumber.Doubt(f.Account.Provider, f.Account.AccountID); f.Account.AccountID != "" && why != "" {
 		all = append(all, doubt{Text: why})
 	}
 	if !v.can(access.DirectoryRead) || !v.can(access.DirectoryWrite) || v.workspace.OnDuplicate == api.OnDuplicateRefuse {
@@ -129,12 +130,10 @@ func (v *visit) doubts(f entryForm, in directory.CreateInput) (all []doubt, err 
 
 // method returns the receiving method in the form of a new entry, or nil.
 func (f entryForm) method() *api.ReceivingMethodCreate {
-	if f.Account == (methodForm{}) {
+	m := f.Account
+	if m == (api.ReceivingMethodCreate{}) {
 		return nil
 	}
-	m := api.ReceivingMethodCreate{Provider: f.Account.Provider, AccountName: f.Account.AccountName, AccountID: f.Account.Account}
-	if m.AccountName == "" {
-		m.AccountName = f.called()
-	}
+	m.AccountName = cmp.Or(m.AccountName, f.called())
 	return &m
 }

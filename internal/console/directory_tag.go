@@ -1,67 +1,40 @@
 package console
 
 import (
-	"errors"
-
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/directory"
-	"bursar/internal/fault"
 )
-
-// tagForm is the form of a tag.
-type tagForm struct {
-	ID        string
-	Called    string // the current name
-	Name      string
-	AppliesTo string
-}
-
-// tagsPage lists all tags and has the form for a new one.
-type tagsPage struct {
-	Tags []api.Tag
-	New  tagForm
-}
 
 func (c *Console) tagsPage(v *visit) error {
 	tags, err := v.tags()
 	if err != nil {
 		return err
 	}
-	return v.show("directory_tags", "Tags", tagsPage{Tags: tags, New: tagForm{AppliesTo: "all"}})
+	v.preset("applies_to", api.AppliesToAll)
+	return v.show("directory_tags", "Tags", tags)
 }
 
 func (c *Console) createTag(v *visit) error {
-	form := tagForm{Name: v.field("name"), AppliesTo: v.field("applies_to")}
-	_, err := change(v, c.Directory.CreateTag, directory.CreateTagInput{TagCreate: api.TagCreate{
-		WorkspaceID: v.workspace.ID, Name: form.Name, AppliesTo: optional(form.AppliesTo),
-	}})
-	if p, status, ok := tagProblems(err); ok {
-		tags, err := v.tags()
-		if err != nil {
-			return err
-		}
-		return v.showAgain(status, "directory_tags", "Tags", p, tagsPage{tags, form})
-	}
+	_, err := submit(v, c.Directory.CreateTag, directory.CreateTagInput{TagCreate: api.TagCreate{WorkspaceID: v.workspace.ID}})
 	if err != nil {
-		return err
+		return v.tagAgain(err, c.tagsPage)
 	}
-	return v.done("Tag \""+form.Name+"\" created.", v.path("directory", "tags"))
+	return v.done("Tag \""+v.field("name")+"\" created.", v.path("directory", "tags"))
 }
 
-// tagProblems returns the problems of a tag's form. Errors about the whole tag are shown beside the field that causes them.
-func tagProblems(err error) (problems, int, bool) {
-	p, status, ok := formProblems(err, "name", "applies_to")
-	var f *fault.Fault
-	if ok && errors.As(err, &f) {
-		switch f.Code {
-		case api.CodeTagExists:
-			p = problems{Fields: map[string]string{"name": p.Text}}
-		case api.CodeTagInUse:
-			p = problems{Fields: map[string]string{"applies_to": p.Text}}
-		}
+// tagAgain shows the page of a tag's form again. Errors about the whole tag are shown beside the field that causes them.
+func (v *visit) tagAgain(err error, page func(v *visit) error) error {
+	p, status, ok := formProblems(err)
+	switch {
+	case !ok:
+		return err
+	case hasCode(err, api.CodeTagExists):
+		p = problem("name", p.Text)
+	case hasCode(err, api.CodeTagInUse):
+		p = problem("applies_to", p.Text)
 	}
-	return p, status, ok
+	return v.againWith(status, p, page)
 }
 
 // tag finds the tag named in the URL.
@@ -86,7 +59,9 @@ func (c *Console) tagPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("directory_tag", "Edit tag", tagForm{t.ID, t.Name, t.Name, t.AppliesTo})
+	v.preset("name", t.Name)
+	v.preset("applies_to", t.AppliesTo)
+	return v.show("directory_tag", "Edit tag", t)
 }
 
 func (c *Console) updateTag(v *visit) error {
@@ -94,17 +69,11 @@ func (c *Console) updateTag(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form := tagForm{t.ID, t.Name, v.field("name"), v.field("applies_to")}
-	_, err = change(v, c.Directory.UpdateTag, directory.UpdateTagInput{ID: t.ID, TagUpdate: api.TagUpdate{
-		Name: &form.Name, AppliesTo: &form.AppliesTo,
-	}})
-	if p, status, ok := tagProblems(err); ok {
-		return v.showAgain(status, "directory_tag", "Edit tag", p, form)
+	in := directory.UpdateTagInput{ID: t.ID, TagUpdate: api.TagUpdate{Name: &t.Name, AppliesTo: &t.AppliesTo}}
+	if _, err := submit(v, c.Directory.UpdateTag, in); err != nil {
+		return v.tagAgain(err, c.tagPage)
 	}
-	if err != nil {
-		return err
-	}
-	return v.done("Tag \""+form.Name+"\" saved.", v.path("directory", "tags"))
+	return v.done("Tag \""+v.field("name")+"\" saved.", v.path("directory", "tags"))
 }
 
 func (c *Console) deleteTag(v *visit) error {

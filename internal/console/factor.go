@@ -1,14 +1,12 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/fault"
 	"bursar/internal/signin"
 	"bursar/internal/workspace"
 )
@@ -34,10 +32,7 @@ func (c *Console) withFactor(page func(v *visit) error) func(v *visit) error {
 }
 
 // lacksFactor reports whether a service refused because the second factor is missing.
-func lacksFactor(err error) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == api.CodeSecondFactorRequired
-}
+func lacksFactor(err error) bool { return hasCode(err, api.CodeSecondFactorRequired) }
 
 // withOwnFactor protects a page that changes how the visitor signs in. If any of their organizations requires a second factor, so does the
 // page.
@@ -101,7 +96,7 @@ func (c *Console) factorPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show("account_factor", "Second factor", factorPage{
+	return v.show("profile_factor", "Second factor", factorPage{
 		Organizations: strings.Join(factors.DemandedBy, ", "), Factors: factors,
 		Passkeys: c.SignIn.TakesPasskeys(), Provider: c.SignIn.ProviderName(), Next: next, Workspaces: held,
 	})

@@ -2,7 +2,6 @@ package console
 
 import (
 	"errors"
-	"html/template"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,158 +9,125 @@ import (
 
 	"bursar/api"
 	"bursar/internal/fault"
+	"bursar/internal/web"
 )
+
+// bind fills an input of a service, a pointer, from the form, as the binder of the API fills it from JSON, and returns everything that is
+// wrong. The form's amounts are in the currency. own are rules that come before those of the input.
+func (v *visit) bind(in any, currency string, own ...func(wrong *fault.Violations)) error {
+	var wrong fault.Violations
+	web.Form{Values: v.form, Currency: currency}.Fill(in, &wrong)
+	for _, rule := range own {
+		rule(&wrong)
+	}
+	v.console.endpoints.Check(in, &wrong)
+	return wrong.Err()
+}
+
+// submit calls a service method that makes a change, with an input that the form completes. in has what the form does not, such as an id.
+func submit[In, Out any](v *visit, fn web.Func[In, Out], in In) (out Out, err error) {
+	if err := v.bind(&in, ""); err != nil {
+		return out, err
+	}
+	return change(v, fn, in)
+}
+
+// again shows the page of a form again, with the typed values and the problems, if the person can correct them there. It returns any other
+// error.
+func (v *visit) again(err error, page func(v *visit) error) error {
+	p, status, ok := formProblems(err)
+	if !ok {
+		return err
+	}
+	return v.againWith(status, p, page)
+}
+
+// againWith shows the page of a form again, with the typed values and these problems.
+func (v *visit) againWith(status int, p problems, page func(v *visit) error) error {
+	v.problems, v.status = p, status
+	v.retryAfter(p.wait)
+	return page(v)
+}
+
+// refill shows what a visitor had typed before they had to sign in again, which is in the URL.
+func (v *visit) refill() {
+	if v.form == nil {
+		v.values = v.R.URL.Query()
+	}
+}
+
+// preset sets the value that an input of the page shows, unless the person has typed one.
+func (v *visit) preset(name, value string) {
+	if !v.values.Has(name) {
+		v.values.Set(name, value)
+	}
+}
 
 // problems are the errors of a form.
 type problems struct {
 	Text   string            // about the form as a whole
-	Fields map[string]string // by field
+	Fields map[string]string // by field, without the name of the field
 
-	page  string        // the page of the form
-	order []string      // the form's fields from top to bottom
-	wait  time.Duration // before the form can be sent again
+	inputs *inputs
+	wait   time.Duration // before the form can be sent again
+}
+
+// inputs are the inputs of a page, from top to bottom. They are complete once the page is rendered.
+type inputs struct{ all []input }
+
+// input is an input that can have a problem. A page links to it from the summary of the problems.
+type input struct{ field, ID, Label string }
+
+func (i *inputs) add(one input) {
+	if !slices.ContainsFunc(i.all, func(other input) bool { return other.field == one.field }) {
+		i.all = append(i.all, one)
+	}
 }
 
 // Any reports whether there is a problem.
 func (p problems) Any() bool { return p.Text != "" || len(p.Fields) > 0 }
 
-// Of returns the problem of a field.
-func (p problems) Of(field string) string { return p.Fields[field] }
-
-// Attr returns the attributes of a field's input: its descriptions and whether it is invalid. The first invalid field gets the focus,
-// without any script. The input's id is the name of the field. hints are ids of further descriptions.
-func (p problems) Attr(field string, hints ...string) template.HTMLAttr {
-	text := ""
-	if p.Of(field) != "" {
-		text = ` aria-invalid="true"`
-		hints = append(slices.Clone(hints), fieldID(field)+"-problem")
-		if p.wrong()[0] == field {
-			text += " autofocus"
-		}
-	}
-	if len(hints) > 0 {
-		text += ` aria-describedby="` + template.HTMLEscapeString(strings.Join(hints, " ")) + `"`
-	}
-	return template.HTMLAttr(text)
+// Of returns the problem of a field that is shown without the template "field". The id of its element is the name of the field.
+func (p problems) Of(field string, label ...string) string {
+	p.inputs.add(input{field, field, append(label, capitalized(field))[0]})
+	return sentence(p.Fields[field])
 }
 
-// fieldLink is a link from the summary above a form to an invalid field.
-type fieldLink struct{ ID, Label string }
-
-// Summary lists the invalid fields, in the order of the form.
-func (p problems) Summary() []fieldLink {
-	var links []fieldLink
-	for _, field := range p.wrong() {
-		links = append(links, fieldLink{fieldID(field), fieldLabel(p.page, field)})
-	}
-	return links
+// Summary lists the inputs with a problem, in the order of the page.
+func (p problems) Summary() []input {
+	return slices.DeleteFunc(slices.Clone(p.inputs.all), func(i input) bool { return p.Fields[i.field] == "" })
 }
 
-// wrong returns the invalid fields, in the order of the form.
-func (p problems) wrong() []string {
-	var fields []string
-	for field := range p.Fields {
-		fields = append(fields, field)
+// placed moves the problems of anything that is not an input of the page to the text above the form.
+func (p problems) placed() problems {
+	beside := map[string]string{}
+	for _, i := range p.Summary() {
+		beside[i.field] = p.Fields[i.field]
 	}
-	slices.SortFunc(fields, func(a, b string) int {
-		if by := slices.Index(p.order, a) - slices.Index(p.order, b); by != 0 {
-			return by
-		}
-		return strings.Compare(a, b)
-	})
-	return fields
-}
-
-// prefixed adds a prefix to all fields, to distinguish the fields of two forms on a page.
-func (p problems) prefixed(prefix string) problems {
-	fields := map[string]string{}
+	var others []string
 	for field, text := range p.Fields {
-		fields[prefix+field] = text
+		if beside[field] == "" {
+			others = append(others, sentence(field+" "+text))
+		}
 	}
-	order := slices.Clone(p.order)
-	for i := range order {
-		order[i] = prefix + order[i]
-	}
-	p.Fields, p.order = fields, order
+	slices.Sort(others)
+	p.Text, p.Fields = strings.TrimSpace(p.Text+" "+strings.Join(others, " ")), beside
 	return p
 }
 
-// ownField is the prefix of an entry's own fields in messages of the API.
-const ownField = "fields."
+// problem returns the problem of one field.
+func problem(field, text string) problems { return problems{Fields: map[string]string{field: text}} }
 
-// fieldID returns the id of a field's input.
-func fieldID(field string) string {
-	if key, ok := strings.CutPrefix(field, ownField); ok {
-		return "field-" + key
+// move makes the problem of a field that of another one.
+func (p problems) move(from, to string) {
+	if text := p.Fields[from]; text != "" {
+		delete(p.Fields, from)
+		p.Fields[to] = text
 	}
-	if field == "tags" {
-		return "more-tags"
-	}
-	return field
 }
 
-// fieldLabel returns the label of a field in the form of a page.
-func fieldLabel(page, field string) string {
-	switch page + " " + field {
-	case "roles_edit role":
-		return "Key"
-	case "account_password password":
-		return "New password"
-	case "invite name":
-		return "Your name"
-	case "keys_new mode", "keys_client mode":
-		return "Money"
-	case "workspace_new name":
-		return "Workspace name"
-	case "directory_form name":
-		return "Entry name"
-	case "rules_new account_id", "rules_limit account_id":
-		return "From"
-	case "accounts_transfer amount_cents", "accounts_one amount_cents":
-		return "Amount"
-	}
-	switch field {
-	case "email":
-		return "Email address"
-	case "current":
-		return "Current password"
-	case "expires_at":
-		return "Last day"
-	case "grace_seconds":
-		return "Old key expires"
-	case "allowed_cidrs":
-		return "Allowed networks"
-	case "workspace_ids":
-		return "Workspaces"
-	case "account_id":
-		return "Account number"
-	case "provider":
-		return "Bank or wallet"
-	case "applies_to":
-		return "Used for"
-	case "fields":
-		return "Custom fields"
-	case "above_cents":
-		return "Above"
-	case "up_to_cents":
-		return "Up to"
-	case "destination_account_id":
-		return "To"
-	case "amount_cents":
-		return "At most"
-	case "count":
-		return "How many payouts"
-	}
-	label := strings.NewReplacer("_", " ", "-", " ").Replace(strings.TrimPrefix(field, ownField))
-	if label == "" {
-		return label
-	}
-	return strings.ToUpper(label[:1]) + label[1:]
-}
-
-// formProblems returns the problems of an error, and whether the person can correct it in the form. fields are the fields of the form, from
-// top to bottom. Problems of anything else are shown above the form.
-func formProblems(err error, fields ...string) (problems, int, bool) {
+// formProblems returns the problems of an error, and whether the person can correct it in the form.
+func formProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
 	if !errors.As(err, &f) {
 		return problems{}, 0, false
@@ -172,18 +138,13 @@ func formProblems(err error, fields ...string) (problems, int, bool) {
 	default:
 		return problems{}, 0, false
 	}
-	p := problems{Fields: map[string]string{}, order: fields}
+	p := problems{Fields: map[string]string{}}
 	details, ok := f.Details.(fault.ViolationDetails)
 	if !ok {
 		p.Text, p.wait = wholeFormProblem(f), f.RetryAfter
-		return p, status, true
 	}
 	for _, violation := range details.Fields {
-		if slices.Contains(fields, violation.Field) {
-			p.Fields[violation.Field] = sentence(violation.Constraint)
-		} else {
-			p.Text = strings.TrimSpace(p.Text + " " + sentence(violation.Field+" "+violation.Constraint))
-		}
+		p.Fields[violation.Field] = violation.Constraint
 	}
 	return p, status, true
 }

@@ -14,7 +14,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/db"
-	"bursar/internal/directory"
 	"bursar/internal/directory/transfer"
 	"bursar/internal/fault"
 	"bursar/internal/identity"
@@ -52,19 +51,17 @@ func (c *Console) exportDirectory(v *visit) error {
 	if query.Get("q") != "" {
 		query.Del("sort")
 	}
-	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
-		_, err := read(v, func(ctx context.Context, by db.Caller, in transfer.ExportInput) (struct{}, error) {
-			return struct{}{}, c.Transfer.Export(ctx, by, in, to)
-		}, transfer.ExportInput{Format: optional(query.Get("format")), ListInput: directory.ListInput{
-			WorkspaceID: v.workspace.ID, Q: optional(query.Get("q")), Type: optional(query.Get("type")), Status: optional(query.Get("status")),
-			Tag: optional(query.Get("tag")), Sort: optional(query.Get("sort")),
-		}})
-		return err
-	})
+	return download(v, c.Transfer.Export, transfer.ExportInput{Format: optional(query.Get("format")), ListInput: v.listInput(query)})
 }
 
-func (v *visit) sendFile(write func(ctx context.Context, by db.Caller, to *web.File) error) error {
-	return v.SendFile(func(to *web.File) error { return write(v.R.Context(), v.Caller, to) })
+// download sends a file that a service method writes.
+func download[In any](v *visit, write func(ctx context.Context, by db.Caller, in In, to *web.File) error, in In) error {
+	return v.SendFile(func(to *web.File) error {
+		_, err := read(v, func(ctx context.Context, by db.Caller, in In) (struct{}, error) {
+			return struct{}{}, write(ctx, by, in, to)
+		}, in)
+		return err
+	})
 }
 
 // importsPage has the upload form, and lists the imports.
@@ -124,11 +121,11 @@ func (c *Console) uploadImport(v *visit) error {
 func uploadProblems(err error) (problems, int, bool) {
 	var f *fault.Fault
 	if errors.As(err, &f) && f.Code == api.CodeBodyTooLarge {
-		return problems{Fields: map[string]string{"file": sentence(f.Message) + " Split it into several files."}}, http.StatusRequestEntityTooLarge, true
+		return problem("file", sentence(f.Message)+" Split it into several files."), http.StatusRequestEntityTooLarge, true
 	}
-	p, status, ok := formProblems(err, "file", "body")
-	if text := p.Fields["body"]; ok && text != "" {
-		p.Fields = map[string]string{"file": "The file " + strings.ToLower(text[:1]) + text[1:]}
+	p, status, ok := formProblems(err)
+	if text := p.Fields["body"]; text != "" {
+		p = problem("file", "the file "+text)
 	}
 	return p, status, ok
 }
@@ -183,34 +180,38 @@ func (v *visit) importView() (importView, error) {
 	if err == nil && i.WorkspaceID != v.workspace.ID {
 		err = errNoPage
 	}
-	return newImportView(i), err
+	view := importView{Import: i}
+	if p := i.Preview; p != nil {
+		v.preset("default_type", p.DefaultType)
+		v.preset("match", p.Match)
+		v.preset("on_match", p.OnMatch)
+		mapping := p.Mapping
+		if v.form != nil {
+			mapping = v.typedMapping()
+		}
+		view.Columns = newImportColumns(i, mapping)
+	}
+	return view, err
+}
+
+// typedMapping returns what the columns mean by the form, or nil if it has no columns.
+func (v *visit) typedMapping() (mapping map[string]string) {
+	for name, values := range v.form {
+		if header, ok := strings.CutPrefix(name, "column-"); ok {
+			if mapping == nil {
+				mapping = map[string]string{}
+			}
+			mapping[header] = values[0]
+		}
+	}
+	return mapping
 }
 
 // startImport starts the import of a held file, or its dry run.
 func (c *Console) startImport(v *visit) error {
-	mapping := map[string]string{}
-	for name, values := range v.form {
-		if header, ok := strings.CutPrefix(name, "column-"); ok {
-			mapping[header] = values[0]
-		}
-	}
-	in := transfer.StartInput{ID: v.R.PathValue("id"), ImportStart: api.ImportStart{
-		DefaultType: optional(v.field("default_type")), Match: optional(v.field("match")), OnMatch: optional(v.field("on_match")), DryRun: v.field("do") != "import",
-	}}
-	if len(mapping) > 0 {
-		in.Mapping = mapping
-	}
-	_, err := change(v, c.Transfer.StartImport, in)
-	if p, status, ok := formProblems(err, "default_type", "match", "on_match", "mapping"); ok {
-		data, err := v.importView()
-		if err != nil {
-			return err
-		}
-		data.choose(in.ImportStart)
-		return v.showAgain(status, "directory_import", data.Title(), p, data)
-	}
-	if err != nil {
-		return err
+	in := transfer.StartInput{ID: v.R.PathValue("id"), ImportStart: api.ImportStart{Mapping: v.typedMapping(), DryRun: v.field("do") != "import"}}
+	if _, err := submit(v, c.Transfer.StartImport, in); err != nil {
+		return v.again(err, c.importPage)
 	}
 	return v.redirect(v.path("directory", "imports", in.ID))
 }
@@ -229,9 +230,7 @@ func (c *Console) cancelImport(v *visit) error {
 
 func (c *Console) refusedLines(v *visit) error {
 	v.action = audit.ImportDownloaded
-	return v.sendFile(func(ctx context.Context, by db.Caller, to *web.File) error {
-		return c.Transfer.RefusedLines(ctx, by, transfer.OneImportInput{ID: v.R.PathValue("id")}, to)
-	})
+	return download(v, c.Transfer.RefusedLines, transfer.OneImportInput{ID: v.R.PathValue("id")})
 }
 
 // planPage shows the dry-run result of each line.
@@ -258,7 +257,7 @@ func (l planLine) What() string {
 // Why returns what would change, why the line is refused, or its possible duplicates.
 func (l planLine) Why() string {
 	if l.Reason != "" {
-		return sentence(strings.NewReplacer(ownField, "", "account_name", "account name", "account_id", "account number", "provider must", "bank or wallet must",
+		return sentence(strings.NewReplacer("fields.", "", "account_name", "account name", "account_id", "account number", "provider must", "bank or wallet must",
 			"external_id", "ID in another system").Replace(l.Reason))
 	}
 	if len(l.Duplicates) > 0 {

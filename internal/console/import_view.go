@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"bursar/api"
@@ -13,11 +12,7 @@ import (
 type importView struct {
 	api.Import
 	Columns []importColumn
-	Start   importForm
 }
-
-// importForm contains the person's choices.
-type importForm struct{ DefaultType, Match, OnMatch string }
 
 // importColumn is a column of a held file, and its possible meanings.
 type importColumn struct {
@@ -26,97 +21,74 @@ type importColumn struct {
 	Means  []choice
 }
 
-func newImportView(i api.Import) importView {
-	view := importView{Import: i}
-	if p := i.Preview; p != nil {
-		view.choose(api.ImportStart{Mapping: p.Mapping, DefaultType: &p.DefaultType, Match: &p.Match, OnMatch: &p.OnMatch})
-	}
-	return view
-}
-
-// choose fills the form with the person's choices.
-func (i *importView) choose(s api.ImportStart) {
-	for to, from := range map[*string]*string{&i.Start.DefaultType: s.DefaultType, &i.Start.Match: s.Match, &i.Start.OnMatch: s.OnMatch} {
-		if from != nil {
-			*to = *from
-		}
-	}
-	i.Columns = nil
-	if i.Preview == nil || i.Format != "csv" {
-		return
+// newImportColumns returns the columns of a CSV file with what they mean.
+func newImportColumns(i api.Import, mapping map[string]string) (list []importColumn) {
+	if i.Format != "csv" {
+		return nil
 	}
 	for at, header := range i.Preview.Columns {
 		name := strings.TrimSpace(header)
 		if name == "" {
 			continue
 		}
-		column := importColumn{Header: name, Means: meanings(name, s.Mapping[name])}
+		column := importColumn{Header: name, Means: meanings(name, mapping[name])}
 		for _, row := range i.Preview.Rows {
 			if at < len(row) && column.Sample == "" {
 				column.Sample = row[at]
 			}
 		}
-		i.Columns = append(i.Columns, column)
+		list = append(list, column)
 	}
+	return list
+}
+
+// columnMeanings are the properties of an entry that a column can have.
+func columnMeanings() []choice {
+	return options(
+		"", "Leave this column out",
+		"name", "Name",
+		"type", "Type: person or organization",
+		"external_id", "ID in another system",
+		"tags", "Tags, separated by |",
+		"status", "Status: active or inactive",
+		"label", "Label in lists",
+		"fields.first-name", "First name",
+		"fields.last-name", "Last name",
+		"fields.email", "Email",
+		"fields.phone", "Phone",
+		"fields.industry", "Industry",
+		"method.provider", "Bank or wallet",
+		"method.account_name", "Account name",
+		"method.account_id", "Account number",
+		"id", "Bursar's own ID (entry_…)",
+	)
 }
 
 // meanings returns the possible meanings of a column: a property of an entry, a field of its own, or nothing.
 func meanings(header, chosen string) []choice {
-	targets := []string{"", "name", "type", "external_id", "tags", "status", "label", "fields.first-name", "fields.last-name", "fields.email", "fields.phone",
-		"fields.industry", "method.provider", "method.account_name", "method.account_id", "id", "fields." + header}
-	if !slices.Contains(targets, chosen) {
-		targets = append(targets, chosen)
+	own := "fields." + header
+	list, found := choose(append(columnMeanings(), choice{Value: own, Text: meaning(own)}), chosen)
+	if !found {
+		list = append(list, choice{Value: chosen, Text: meaning(chosen), Chosen: true})
 	}
-	var out []choice
-	for _, target := range targets {
-		out = append(out, choice{Value: target, Text: meaning(target), Chosen: target == chosen})
-	}
-	return out
+	return list
 }
 
 // meaning returns the meaning of a column in words.
 func meaning(target string) string {
-	switch target {
-	case "":
-		return "Leave this column out"
-	case "name":
-		return "Name"
-	case "type":
-		return "Type: person or organization"
-	case "external_id":
-		return "ID in another system"
-	case "tags":
-		return "Tags, separated by |"
-	case "status":
-		return "Status: active or inactive"
-	case "label":
-		return "Label in lists"
-	case "fields.first-name":
-		return "First name"
-	case "fields.last-name":
-		return "Last name"
-	case "fields.email":
-		return "Email"
-	case "fields.phone":
-		return "Phone"
-	case "fields.industry":
-		return "Industry"
-	case "method.provider":
-		return "Bank or wallet"
-	case "method.account_name":
-		return "Account name"
-	case "method.account_id":
-		return "Account number"
-	case "receiving_methods":
-		return "Receiving methods"
-	case "id":
-		return "Bursar's own ID (entry_…)"
+	for _, one := range columnMeanings() {
+		if one.Value == target {
+			return one.Text
+		}
 	}
 	if key, ok := strings.CutPrefix(target, "fields."); ok {
 		return fmt.Sprintf("Custom field “%s”", key)
 	}
 	if key, ok := strings.CutPrefix(target, "json."); ok {
 		return fmt.Sprintf("Custom field “%s”, as JSON", key)
+	}
+	if target == "receiving_methods" {
+		return "Receiving methods"
 	}
 	return target
 }

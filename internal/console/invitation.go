@@ -44,10 +44,7 @@ func (v *visit) answeredBefore(err error) error {
 	if !gone(err) {
 		return err
 	}
-	if err := v.setFlash(flash{Kind: "warn", Text: "This invitation has been answered or withdrawn, or has expired."}); err != nil {
-		return err
-	}
-	return v.redirect(invitationsPath)
+	return v.redirectWith(flash{Kind: "warn", Text: "This invitation has been answered or withdrawn, or has expired."}, invitationsPath)
 }
 
 func (v *visit) invitationInput() workspace.InvitationInput {

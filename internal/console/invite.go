@@ -1,12 +1,10 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
 	"bursar/api"
-	"bursar/internal/fault"
 	"bursar/internal/identity"
 )
 
@@ -18,7 +16,6 @@ type invitePage struct {
 	Link     identity.Opened
 	Roles    []invitedRole
 	Secret   string
-	Name     string
 	Mine     bool // the visitor is signed in as the invited account
 	Passkeys bool
 	Provider string
@@ -27,7 +24,7 @@ type invitePage struct {
 func (v *visit) openLink() (invitePage, error) {
 	secret := v.R.PathValue("link")
 	link, err := v.console.Identity.OpenLink(v.R.Context(), secret)
-	data := invitePage{Link: link, Secret: secret, Name: link.Name, Mine: link.AccountID == v.Caller.ID,
+	data := invitePage{Link: link, Secret: secret, Mine: link.AccountID == v.Caller.ID,
 		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}
 	for _, r := range link.Roles {
 		data.Roles = append(data.Roles, invitedRole{r.Name, roleSummary(r.Key, r.BuiltIn, r.Permissions)})
@@ -45,26 +42,20 @@ func (c *Console) invitePage(v *visit) error {
 	if err != nil {
 		return err
 	}
+	v.preset("name", data.Link.Name)
 	return v.show("invite", "Welcome", data)
 }
 
-func gone(err error) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == api.CodeNotFound
-}
+func gone(err error) bool { return hasCode(err, api.CodeNotFound) }
 
 func (c *Console) redeem(v *visit) error {
 	data, err := v.openLink()
 	if err != nil {
 		return c.invitePage(v)
 	}
-	data.Name = v.field("name")
-	proven, err := c.SignIn.RedeemWithPassword(v.R.Context(), v.Caller, data.Secret, data.Name, v.form.Get("password"))
-	if p, status, ok := formProblems(err, "name", "password"); ok {
-		return v.showAgain(status, "invite", "Welcome", p, data)
-	}
+	proven, err := c.SignIn.RedeemWithPassword(v.R.Context(), v.Caller, data.Secret, v.field("name"), v.form.Get("password"))
 	if err != nil {
-		return err
+		return v.again(err, c.invitePage)
 	}
 	path, err := v.admit(proven, v.afterLink(data))
 	if err != nil {

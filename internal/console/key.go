@@ -72,21 +72,13 @@ func (r keyRow) Can() string { return describe(permissionSet(r.Permissions)) }
 func (r clientRow) Can() string { return describe(permissionSet(r.Permissions)) }
 
 func (c *Console) keysPage(v *visit) error {
-	data, err := v.keysData()
-	if err != nil {
-		return err
-	}
-	return v.show("keys", "Keys", data)
-}
-
-func (v *visit) keysData() (keysPage, error) {
 	var data keysPage
 	keys, err := v.keys()
 	if err != nil {
-		return data, err
+		return err
 	}
-	now, made := v.console.endpoints.DB.Now(), v.R.URL.Query().Get("made")
-	address := strings.TrimRight(v.console.config.PublicURL, "/") + "/v1/auth/token"
+	now, made := c.endpoints.DB.Now(), v.R.URL.Query().Get("made")
+	address := strings.TrimRight(c.config.PublicURL, "/") + "/v1/auth/token"
 	for _, k := range keys {
 		row := keyRow{APIKey: k, Limits: v.limits(k.Scope), Ended: k.ExpiresAt != 0 && k.ExpiresAt <= now, Made: k.ID == made}
 		row.Idle = !row.Ended && idle(now, k.CreatedAt, k.LastUsedAt)
@@ -96,17 +88,17 @@ func (v *visit) keysData() (keysPage, error) {
 		}
 	}
 	if !v.can(access.KeysRead) {
-		return data, nil
+		return v.show("keys", "Keys", data)
 	}
 	if data.Clients, err = v.clientRows(now, made); err != nil {
-		return data, err
+		return err
 	}
 	for _, row := range data.Clients {
 		if row.Made {
 			data.Try = tryLine{"curl -X POST " + address + " -u '" + row.ID + ":", "'"}
 		}
 	}
-	return data, nil
+	return v.show("keys", "Keys", data)
 }
 
 // keys returns the visitor's own API keys.

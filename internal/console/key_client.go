@@ -1,85 +1,61 @@
 package console
 
 import (
-	"cmp"
-	"net/url"
-
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/identity"
 )
 
-// newClientPage is the form for a machine client, with the typed values.
-type newClientPage struct {
-	Name  string
-	Role  string
-	Roles []api.Role // roles that the visitor may grant
+// credentialPage is the form for an API key or a machine client.
+type credentialPage struct {
+	Roles []api.Role // roles that the visitor may grant to a machine client
 	Scope scopeForm
 }
 
+// newClientPage offers the roles that the visitor may grant. A visitor who may not see the workspace's roles can still grant the built-in
+// ones.
 func (c *Console) newClientPage(v *visit) error {
 	if err := v.need(access.KeysWrite); err != nil {
 		return err
 	}
-	typed := v.R.URL.Query() // values of a form that needed a new sign-in
-	data, err := v.newClientData(typed.Get("name"), cmp.Or(typed.Get("role"), "viewer"), typed)
-	if err != nil {
-		return err
-	}
-	return v.show("keys_client", "New machine client", data)
-}
-
-// newClientData finds the roles to choose from. A visitor who may not see the
-// workspace's roles can still grant the built-in ones.
-func (v *visit) newClientData(name, role string, typed url.Values) (newClientPage, error) {
+	v.refill()
+	v.preset("role", "viewer")
 	var roles []api.Role
 	if v.can(access.MembersRead) {
 		var err error
 		if roles, err = v.roles(); err != nil {
-			return newClientPage{}, err
+			return err
 		}
 	} else {
 		for _, r := range access.BuiltInRoles() {
 			roles = append(roles, api.Role{Key: r.Key, Name: r.Name, Color: r.Color, Permissions: r.Permissions.Names(), BuiltIn: true})
 		}
 	}
-	data := newClientPage{Name: name, Role: role, Roles: v.grantable(roles), Scope: v.scopeForm(typed, nil, v.held.OfMachine())}
+	data := credentialPage{Roles: v.grantable(roles), Scope: v.scopeForm(nil, v.held.OfMachine())}
 	for i, r := range data.Roles {
 		if set := permissionSet(r.Permissions); set != set.OfMachine() {
 			// The summary of a built-in role describes what a person can do with it.
 			data.Roles[i].Permissions, data.Roles[i].BuiltIn = set.OfMachine().Names(), false
 		}
 	}
-	return data, nil
+	return v.show("keys_client", "New machine client", data)
 }
 
 func (c *Console) createClient(v *visit) error {
-	made, err := change(v, c.Clients.Create, identity.CreateClientInput{
-		WorkspaceID: v.workspace.ID, Name: v.field("name"), Role: v.field("role"),
-		ScopeRequest: v.scopeForm(v.form, nil, 0).request(),
-	})
-	if p, status, ok := formProblems(err, append([]string{"name", "role"}, scopeFields()...)...); ok {
-		data, err := v.newClientData(v.field("name"), v.field("role"), v.form)
-		if err != nil {
-			return err
-		}
-		return v.showAgain(status, "keys_client", "New machine client", p, data)
-	}
+	v.addNeeds()
+	made, err := submit(v, c.Clients.Create, identity.CreateClientInput{WorkspaceID: v.workspace.ID})
 	if err != nil {
-		return err
+		return v.again(err, c.newClientPage)
 	}
 	return v.tellClient(made, `Machine client "`+made.Name+`" created.`)
 }
 
 // tellClient shows the secret of a machine client, once.
 func (v *visit) tellClient(made api.NewMachineClient, text string) error {
-	if err := v.setFlash(flash{Kind: "good", Text: text, Secret: &secret{
+	return v.redirectWith(flash{Kind: "good", Text: text, Secret: &secret{
 		Label: "Secret of " + made.Name, Value: made.Secret,
 		Note: "Its client ID is " + made.ID + ". Copy the secret now. It won't be shown again.",
-	}}); err != nil {
-		return err
-	}
-	return v.redirect(v.path("keys") + "?made=" + made.ID)
+	}}, v.path("keys")+"?made="+made.ID)
 }
 
 // clientInput returns the path parameters of a form's machine client.

@@ -1,54 +1,32 @@
 package console
 
 import (
-	"cmp"
 	"fmt"
-	"net/url"
-	"slices"
 
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
 )
 
-// scopeForm is the part of a form that limits a new credential, with the typed values.
+// scopeForm is the part of a form that limits a new credential.
 type scopeForm struct {
-	Mode         string
-	Workspaces   []api.Workspace // to choose from; none for a machine client
-	WorkspaceIDs []string
-	Areas        []permissionArea // the permissions to choose from
-	Permissions  []string
-	Administer   bool
+	Workspaces []api.Workspace  // to choose from; none for a machine client
+	Areas      []permissionArea // the permissions to choose from
 }
 
-// Has reports whether a permission is ticked.
-func (s scopeForm) Has(permission string) bool { return slices.Contains(s.Permissions, permission) }
-
-// In reports whether a workspace is ticked.
-func (s scopeForm) In(workspaceID string) bool { return slices.Contains(s.WorkspaceIDs, workspaceID) }
-
-// scopeForm returns the form with the typed values. It offers the permissions that the visitor holds in the workspace.
-func (v *visit) scopeForm(typed url.Values, workspaces []api.Workspace, held access.Set) scopeForm {
-	return scopeForm{
-		Mode: cmp.Or(typed.Get("mode"), audit.BothModes), Workspaces: workspaces, WorkspaceIDs: typed["workspace_ids"],
-		Areas: areasOf(held & usablePermissions()), Permissions: typed["permissions"], Administer: typed.Get("administer") != "",
-	}
+// scopeForm offers workspaces, and the permissions that the visitor holds.
+func (v *visit) scopeForm(workspaces []api.Workspace, held access.Set) scopeForm {
+	v.preset("mode", audit.BothModes)
+	return scopeForm{workspaces, areasOf(held & usablePermissions())}
 }
 
-// request returns the scope of the form, with the permissions that the chosen ones need.
-func (s scopeForm) request() api.ScopeRequest {
-	out := api.ScopeRequest{Administer: s.Administer, WorkspaceIDs: s.WorkspaceIDs}
-	if len(s.Permissions) > 0 {
-		out.Permissions, _ = access.WithNeeds(s.Permissions)
+// addNeeds adds the permissions that the chosen ones need to the form.
+func (v *visit) addNeeds() (added access.Set) {
+	if chosen := v.form["permissions"]; len(chosen) > 0 {
+		v.form["permissions"], added = access.WithNeeds(chosen)
 	}
-	if s.Mode != audit.BothModes {
-		out.Mode = &s.Mode
-	}
-	return out
+	return added
 }
-
-// scopeFields returns the fields of the form, from top to bottom.
-func scopeFields() []string { return []string{"mode", "workspace_ids", "permissions"} }
 
 // limits describes a scope, a few words for each limit.
 func (v *visit) limits(s api.Scope) []string {

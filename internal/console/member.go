@@ -29,21 +29,17 @@ const membersShown = 50
 
 // membersPage lists the members of a workspace.
 type membersPage struct {
-	Rows       []memberRow
-	Everybody  int // before the filter
-	Found      int // number of members that match the filter
-	Filter     memberFilter
-	Roles      []api.Role
-	Grantable  []api.Role
-	Invitation invitation
-	Suspended  bool   // access waits for a decision: see suspendedPage
-	Mails      bool   // invitations are mailed, so no visitor sees the link
-	Newer      string // address of the previous page, or empty
-	Older      string // address of the next page, or empty
+	Rows      []memberRow
+	Everybody int // before the filter
+	Found     int // number of members that match the filter
+	Filter    memberFilter
+	Roles     []api.Role
+	Grantable []api.Role
+	Suspended bool   // access waits for a decision: see suspendedPage
+	Mails     bool   // invitations are mailed, so no visitor sees the link
+	Newer     string // address of the previous page, or empty
+	Older     string // address of the next page, or empty
 }
-
-// invitation contains the typed values of the invitation form.
-type invitation struct{ Email, Role string }
 
 // memberRow is a member and the visitor's possible actions on them.
 type memberRow struct {
@@ -75,46 +71,22 @@ func (f memberFilter) keeps(m api.Member) bool {
 }
 
 func (c *Console) membersPage(v *visit) error {
-	data, err := v.membersData()
-	if err != nil {
-		return err
-	}
-	return v.show("members", "Members", data)
-}
-
-// showMembers shows the members again, with the problems of a form.
-func (v *visit) showMembers(err error, known ...string) error {
-	p, status, ok := formProblems(err, known...)
-	if !ok {
-		return err
-	}
-	data, failed := v.membersData()
-	if failed != nil {
-		return failed
-	}
-	if len(known) > 0 {
-		data.Invitation = invitation{v.field("email"), v.field("role")}
-	}
-	return v.showAgain(status, "members", "Members", p, data)
-}
-
-func (v *visit) membersData() (membersPage, error) {
 	members, err := v.members()
 	if err != nil {
-		return membersPage{}, err
+		return err
 	}
 	roles, err := v.roles()
 	if err != nil {
-		return membersPage{}, err
+		return err
 	}
 	query := v.R.URL.Query()
 	data := membersPage{
-		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Invitation: invitation{Role: "member"}, Mails: v.console.SignIn.Recovers(),
+		Everybody: len(members), Roles: roles, Grantable: v.grantable(roles), Mails: c.SignIn.Recovers(),
 		Filter: memberFilter{strings.TrimSpace(query.Get("q")), query.Get("role"), query.Get("status")},
 	}
-	waiting, err := read(v, v.console.Workspaces.SuspendedAccess, workspace.MembersInput{ID: v.workspace.ID})
+	waiting, err := read(v, c.Workspaces.SuspendedAccess, workspace.MembersInput{ID: v.workspace.ID})
 	if err != nil {
-		return membersPage{}, err
+		return err
 	}
 	data.Suspended = len(waiting.Rows()) > 0
 	shown := slices.DeleteFunc(slices.Clone(members), func(m api.Member) bool { return !data.Filter.keeps(m) })
@@ -123,9 +95,16 @@ func (v *visit) membersData() (membersPage, error) {
 		data.Rows = append(data.Rows, v.memberRow(m, members, roles, data.Grantable))
 	}
 	if err := v.addSecrets(data.Rows); err != nil {
-		return membersPage{}, err
+		return err
 	}
-	return data, v.addExpiries(data.Rows)
+	if err := v.addExpiries(data.Rows); err != nil {
+		return err
+	}
+	v.preset("role", "member")
+	v.preset("q", data.Filter.Text)
+	v.preset("with-role", data.Filter.Role)
+	v.preset("status", data.Filter.Status)
+	return v.show("members", "Members", data)
 }
 
 // addSecrets adds who knows the secrets of which machine clients, if the visitor may see those.

@@ -1,23 +1,19 @@
 package console
 
 import (
-	"errors"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"bursar/api"
 	"bursar/internal/access"
-	"bursar/internal/fault"
 	"bursar/internal/workspace"
 )
 
 func (c *Console) invite(v *visit) error {
-	added, err := change(v, c.Workspaces.AddMember, workspace.AddMemberInput{
-		ID: v.workspace.ID, MemberAdd: api.MemberAdd{Email: v.field("email"), Role: v.field("role")},
-	})
+	added, err := submit(v, c.Workspaces.AddMember, workspace.AddMemberInput{ID: v.workspace.ID})
 	if err != nil {
-		return v.showGrant(err, "email", "role")
+		return v.showGrant(err)
 	}
 	role := v.roleName(added.Role)
 	switch {
@@ -42,40 +38,29 @@ func (c *Console) reinvite(v *visit) error {
 	return v.tellInvitation(again)
 }
 
-// hasCode reports whether an error is a fault with a code.
-func hasCode(err error, code api.Code) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == code
-}
-
 // showGrant shows the problems of a grant, or that it waits for another person. A visitor whose sign-in is too old signs in again and
 // returns to the members.
-func (v *visit) showGrant(err error, fields ...string) error {
+func (v *visit) showGrant(err error) error {
 	if waitsForApprover(err) {
 		return v.done("Requested. The role is granted once another person approves.", v.membersPath())
 	}
 	if hasCode(err, api.CodeRecentLoginRequired) {
 		return v.signInFirst(v.membersPath())
 	}
-	return v.showMembers(err, fields...)
+	return v.again(err, v.console.membersPage)
 }
 
 // tellInvitation shows the link of an invitation, once.
 func (v *visit) tellInvitation(m api.MemberAdded) error {
 	note := "Send it to them yourself. It's shown only once, works once and expires in 7 days."
-	if err := v.setFlash(flash{
+	return v.redirectWith(flash{
 		Kind: "good", Text: m.Email + " has been invited.",
 		Secret: &secret{Label: "Invitation link for " + m.Email, Value: m.InvitationURL, Note: note},
-	}); err != nil {
-		return err
-	}
-	return v.redirect(v.membersPath())
+	}, v.membersPath())
 }
 
 func (c *Console) assignRole(v *visit) error {
-	given, err := change(v, c.Workspaces.Assign, workspace.AssignInput{
-		ID: v.workspace.ID, RoleAssign: api.RoleAssign{UserID: v.R.PathValue("userId"), Role: v.field("role")},
-	})
+	given, err := submit(v, c.Workspaces.Assign, workspace.AssignInput{ID: v.workspace.ID, RoleAssign: api.RoleAssign{UserID: v.R.PathValue("userId")}})
 	if err != nil {
 		return v.showGrant(err)
 	}
@@ -88,7 +73,7 @@ func (c *Console) removeRole(v *visit) error {
 	in := workspace.UnassignInput{ID: v.workspace.ID, UserID: v.R.PathValue("userId"), Role: role}
 	removed, err := change(v, c.Workspaces.Unassign, in)
 	if err != nil {
-		return v.showMembers(err)
+		return v.again(err, c.membersPage)
 	}
 	return v.leaveMembers(`Role "` + name + `" removed.` + stranded(removed.ApprovalsWaiting))
 }
@@ -96,7 +81,7 @@ func (c *Console) removeRole(v *visit) error {
 func (c *Console) removeMember(v *visit) error {
 	removed, err := change(v, c.Workspaces.RemoveMember, v.memberInput())
 	if err != nil {
-		return v.showMembers(err)
+		return v.again(err, c.membersPage)
 	}
 	id := removed.UserID
 	if id == v.Caller.ID {
@@ -109,10 +94,7 @@ func (c *Console) removeMember(v *visit) error {
 		}
 		if known := knownTo(clients, id); len(known) > 0 {
 			text := nounFor(len(known), "a machine client, which keeps working until you rotate it.", "machine clients, which keep working until you rotate them.")
-			if err := v.setFlash(flash{Kind: "warn", Text: "Member removed." + stranded(removed.ApprovalsWaiting) + " They know the secret of " + text}); err != nil {
-				return err
-			}
-			return v.redirect(v.path("keys") + "#clients")
+			return v.redirectWith(flash{Kind: "warn", Text: "Member removed." + stranded(removed.ApprovalsWaiting) + " They know the secret of " + text}, v.path("keys")+"#clients")
 		}
 	}
 	return v.done("Member removed."+stranded(removed.ApprovalsWaiting), v.membersPath())

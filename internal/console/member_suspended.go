@@ -69,10 +69,7 @@ func (v *visit) decidedBefore(err error) error {
 	if !gone(err) {
 		return err
 	}
-	if err := v.setFlash(flash{Kind: "warn", Text: "Another admin has already decided about this."}); err != nil {
-		return err
-	}
-	return v.redirect(v.path("members", "suspended"))
+	return v.redirectWith(flash{Kind: "warn", Text: "Another admin has already decided about this."}, v.path("members", "suspended"))
 }
 
 func (v *visit) suspensionInput() workspace.SuspensionInput {

@@ -227,19 +227,13 @@ func (c *Console) mergeEntries(v *visit) error {
 		return v.done("The merge needs approval from another person.", v.path("directory", e.ID))
 	}
 	told := flash{Kind: "good", Text: "Merged. You can undo it within 30 days.", Undo: v.path("directory", "merges", made.ID, "undo")}
-	if err := v.setFlash(told); err != nil {
-		return err
-	}
-	return v.redirect(v.path("directory", e.ID))
+	return v.redirectWith(told, v.path("directory", e.ID))
 }
 
 func (c *Console) undoMerge(v *visit) error {
 	in := directory.OneMergeInput{ID: v.R.PathValue("id")}
 	m, err := read(v, c.Directory.GetMerge, in)
-	if err == nil && m.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(m.WorkspaceID, err); err != nil {
 		return err
 	}
 	undone, err := change(v, c.Directory.UndoMerge, in)
@@ -248,10 +242,7 @@ func (c *Console) undoMerge(v *visit) error {
 		if !ok {
 			return err
 		}
-		if err := v.setFlash(flash{Kind: "bad", Text: p.Text}); err != nil {
-			return err
-		}
-		return v.redirect(v.path("directory", m.TargetID))
+		return v.redirectWith(flash{Kind: "bad", Text: p.Text}, v.path("directory", m.TargetID))
 	}
 	if undone.ApprovalID != "" {
 		return v.done("Undoing the merge needs approval from another person.", v.path("directory", m.TargetID))

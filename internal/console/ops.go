@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/backup/continuous"
-	"bursar/internal/fault"
 	"bursar/internal/operator"
 	"bursar/internal/rail"
 )
@@ -36,14 +34,12 @@ func (c *Console) opsRoutes() []Route {
 func (c *Console) ops(need access.Permission, back string, page func(v *visit, held []access.Permission) error) func(v *visit) error {
 	return func(v *visit) error {
 		held, err := c.Operators.Holds(v.R.Context(), v.Caller, need)
-		var f *fault.Fault
-		if errors.As(err, &f) && f.Code == api.CodeRecentLoginRequired {
-			if v.R.Method == http.MethodGet {
-				back = ""
-			}
+		switch {
+		case hasCode(err, api.CodeRecentLoginRequired) && v.R.Method == http.MethodGet:
+			return v.signInFirst("")
+		case hasCode(err, api.CodeRecentLoginRequired):
 			return v.signInFirst(back)
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		return page(v, held)
@@ -119,6 +115,7 @@ func (c *Console) opsUsers(v *visit, held []access.Permission) error {
 	if err != nil {
 		return err
 	}
+	v.preset("q", text)
 	return v.show("ops_users", "Users", opsUsersPage{text, list, slices.Contains(held, access.OpsAccess), c.Operators.Mails()})
 }
 
@@ -149,20 +146,16 @@ func (v *visit) opsDone(done operator.Outcome, text, path string) error {
 
 func (c *Console) opsAppoint(v *visit, held []access.Permission) error {
 	done, err := change(v, c.Operators.Appoint, operator.AppointInput{WorkspaceID: v.field("workspace_id"), Email: v.field("email"), Role: v.field("role")})
-	if p, status, ok := formProblems(err, "workspace_id", "email", "role"); ok {
-		return v.showOpsRequests(held, status, p)
-	}
 	if err != nil {
-		return err
+		return v.opsAgain(err, held)
 	}
 	return v.opsDone(done, "The approver is appointed.", "/ops/requests")
 }
 
 // opsRequestsPage lists the requests that wait for another operator.
 type opsRequestsPage struct {
-	Rows                     []api.OpsRequest
-	WorkspaceID, Email, Role string // typed values for an approver
-	held                     []access.Permission
+	Rows []api.OpsRequest
+	held []access.Permission
 }
 
 // Decides reports whether the visitor may decide a request.
@@ -174,15 +167,15 @@ func (p opsRequestsPage) Decides(r api.OpsRequest) bool {
 func (p opsRequestsPage) Appoints() bool { return slices.Contains(p.held, access.OpsAccess) }
 
 func (c *Console) opsRequests(v *visit, held []access.Permission) error {
-	return v.showOpsRequests(held, http.StatusOK, problems{})
-}
-
-func (v *visit) showOpsRequests(held []access.Permission, status int, p problems) error {
-	list, err := read(v, v.console.Operators.Requests, operator.RequestsInput{})
+	list, err := read(v, c.Operators.Requests, operator.RequestsInput{})
 	if err != nil {
 		return err
 	}
-	return v.showAgain(status, "ops_requests", "Requests", p, opsRequestsPage{list.Rows(), v.field("workspace_id"), v.field("email"), v.field("role"), held})
+	return v.show("ops_requests", "Requests", opsRequestsPage{list.Rows(), held})
+}
+
+func (v *visit) opsAgain(err error, held []access.Permission) error {
+	return v.again(err, func(v *visit) error { return v.console.opsRequests(v, held) })
 }
 
 func (c *Console) opsApprove(v *visit, held []access.Permission) error {
@@ -196,11 +189,8 @@ func (c *Console) opsReject(v *visit, held []access.Permission) error {
 }
 
 func (v *visit) opsDecided(held []access.Permission, err error, text string) error {
-	if p, status, ok := formProblems(err); ok {
-		return v.showOpsRequests(held, status, p)
-	}
 	if err != nil {
-		return err
+		return v.opsAgain(err, held)
 	}
 	return v.done(text, "/ops/requests")
 }

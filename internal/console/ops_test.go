@@ -144,3 +144,23 @@ func TestTheOperationsAreNotThereForOthers(t *testing.T) {
 		}
 	}
 }
+
+func TestOperatorWhoseSignInIsTooOldReturnsToThePageTheyUsed(t *testing.T) {
+	t.Parallel()
+	n := start(t)
+	n.Admin(t).Operate("ops.access")
+	browse(t, n, adminEmail) // who chooses a password with that
+	cookie := cookieFor(t, n, adminEmail)
+	n.Clock.Advance(16 * time.Minute)
+	for range 2 { // one visit does not affect the next
+		for _, c := range []struct{ method, path, want string }{
+			{"GET", "/ops/users?q=kim", "/signin?next=%2Fops%2Fusers%3Fq%3Dkim"},
+			{"POST", "/ops/users/usr_1/disable", "/signin?next=%2Fops%2Fusers"},
+			{"POST", "/ops/approvers", "/signin?next=%2Fops%2Frequests"},
+		} {
+			if got := knock(t, n, c.method, c.path, nil, cookie...).Header.Get("Location"); got != c.want {
+				t.Errorf("%s %s leads to %q, want %q", c.method, c.path, got, c.want)
+			}
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package console
 
 import (
-	"cmp"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,7 +9,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
-	"bursar/internal/fault"
 	"bursar/internal/organization"
 	"bursar/internal/workspace"
 )
@@ -37,38 +34,40 @@ func (c *Console) organizationRoutes() []Route {
 
 // organizationPage is the organization of a workspace, and the workspace itself.
 type organizationPage struct {
-	Organization namedForm
-	Workspace    namedForm
-	Owner        bool            // the visitor owns the organization
-	Siblings     []api.Workspace // the visitor's workspaces in the organization
-	ID           string          // id of the organization
-	Demands      bool            // the organization requires a second factor
-	MayDemand    bool            // the visitor has used a second factor
-	Retention    int64           // days after which the audit log is erased, 0 for never
-	Days         string          // the same in its field, or the typed value
-	Owners       []api.User
-	Suspended    []api.SuspendedOwner // owners who came through a compromised API key
-	Candidates   []api.Member         // visible members who can become an owner
-	Policy       policyForm
+	api.Organization
+	Owner      bool            // the visitor owns the organization
+	Siblings   []api.Workspace // the visitor's workspaces in the organization
+	MayDemand  bool            // the visitor has used a second factor
+	Owners     []api.User
+	Suspended  []api.SuspendedOwner // owners who came through a compromised API key
+	Candidates []api.Member         // visible members who can become an owner
+	Policy     api.ReceivingPolicy  // how the workspace protects changes of receiving methods
 }
-
-// policyForm is how the workspace protects changes of receiving methods.
-type policyForm struct {
-	api.ReceivingPolicy
-	Typed string // the hours in their field, empty if not set
-	// TypedDemand is the number of hours that the demand outlives the last second person.
-	TypedDemand string
-}
-
-// namedForm is a form for a name and a slug, and in a workspace for the handling of duplicates.
-type namedForm struct{ Name, Slug, OnDuplicate string }
 
 func (c *Console) organizationPage(v *visit) error {
 	data, err := v.organizationData()
 	if err != nil {
 		return err
 	}
+	v.preset("organization-name", data.Name)
+	v.preset("organization-slug", data.Slug)
+	v.preset("workspace-name", v.workspace.Name)
+	v.preset("workspace-slug", v.workspace.Slug)
+	v.preset("on_duplicate", v.workspace.OnDuplicate)
+	v.preset("receiving_approval", data.Policy.ReceivingApproval)
+	v.presetNumber("receiving_cooling_hours", data.Policy.ReceivingCoolingHours)
+	v.presetNumber("second_person_hours", data.Policy.SecondPersonHours)
+	if days := data.AuditRetentionDays; days > 0 {
+		v.presetNumber("audit_retention_days", &days)
+	}
 	return v.show("organization", "Organization", data)
+}
+
+// presetNumber presets a number that may not be set.
+func (v *visit) presetNumber(name string, n *int64) {
+	if n != nil {
+		v.preset(name, strconv.FormatInt(*n, 10))
+	}
 }
 
 func (v *visit) organizationData() (organizationPage, error) {
@@ -77,29 +76,15 @@ func (v *visit) organizationData() (organizationPage, error) {
 	if err != nil {
 		return organizationPage{}, err
 	}
-	data := organizationPage{
-		ID: id, Owner: v.owns(id), Demands: org.RequireSecondFactor, MayDemand: !v.Caller.OneFactor,
-		Retention:    org.AuditRetentionDays,
-		Organization: namedForm{Name: org.Name, Slug: org.Slug},
-		Workspace:    namedForm{v.workspace.Name, v.workspace.Slug, v.workspace.OnDuplicate},
-	}
-	if data.Retention > 0 {
-		data.Days = strconv.FormatInt(data.Retention, 10)
-	}
+	data := organizationPage{Organization: org, Owner: v.owns(id), MayDemand: !v.Caller.OneFactor}
 	for _, w := range v.workspaces {
 		if w.OrganizationID == id {
 			data.Siblings = append(data.Siblings, w)
 		}
 	}
 	if v.can(access.WSRead) {
-		if data.Policy.ReceivingPolicy, err = read(v, v.console.Approvals.Policy, approval.PolicyInput{ID: v.workspace.ID}); err != nil {
+		if data.Policy, err = read(v, v.console.Approvals.Policy, approval.PolicyInput{ID: v.workspace.ID}); err != nil {
 			return organizationPage{}, err
-		}
-		if hours := data.Policy.SecondPersonHours; hours != nil {
-			data.Policy.TypedDemand = strconv.FormatInt(*hours, 10)
-		}
-		if hours := data.Policy.ReceivingCoolingHours; hours != nil { // otherwise saving the form would set an unset value
-			data.Policy.Typed = strconv.FormatInt(*hours, 10)
 		}
 	}
 	owners, err := read(v, v.console.Organizations.Owners, organization.OwnersInput{ID: id})
@@ -123,9 +108,7 @@ func (v *visit) organizationData() (organizationPage, error) {
 }
 
 func (c *Console) addOwner(v *visit) error {
-	_, err := change(v, c.Organizations.AddOwner, organization.AddOwnerInput{
-		ID: v.workspace.OrganizationID, OwnerAdd: api.OwnerAdd{UserID: v.field("user_id")},
-	})
+	_, err := submit(v, c.Organizations.AddOwner, organization.AddOwnerInput{ID: v.workspace.OrganizationID})
 	return v.doneWithOwners(err, "Owner added.")
 }
 
@@ -148,20 +131,12 @@ func (v *visit) ownerSuspension() organization.SuspensionInput {
 	return organization.SuspensionInput{ID: v.workspace.OrganizationID, SuspensionID: v.R.PathValue("id")}
 }
 
-// doneWithOwners shows the organization again, with the problems of a form.
+// doneWithOwners shows the organization, again with the problems of a form if there are any.
 func (v *visit) doneWithOwners(err error, text string) error {
-	if err == nil {
-		return v.done(text, v.path("organization"))
+	if err != nil {
+		return v.again(err, v.console.organizationPage)
 	}
-	p, status, ok := formProblems(err, "user_id")
-	if !ok {
-		return err
-	}
-	data, failed := v.organizationData()
-	if failed != nil {
-		return failed
-	}
-	return v.showAgain(status, "organization", "Organization", p, data)
+	return v.done(text, v.path("organization"))
 }
 
 // owns reports whether the visitor may change an organization. It only decides what the page offers. The service checks again.
@@ -170,11 +145,11 @@ func (v *visit) owns(organizationID string) bool {
 }
 
 func (c *Console) updateOrganization(v *visit) error {
-	_, err := change(v, c.Organizations.UpdateSettings, organization.SettingsInput{
-		ID: v.workspace.OrganizationID, SettingsUpdate: api.SettingsUpdate{Name: new(v.field("name")), Slug: new(v.field("slug"))},
+	_, err := submit(v, c.Organizations.UpdateSettings, organization.SettingsInput{
+		ID: v.workspace.OrganizationID, SettingsUpdate: api.SettingsUpdate{Name: new(""), Slug: new("")},
 	})
 	if err != nil {
-		return v.showOrganization(err, "organization-", func(p *organizationPage) *namedForm { return &p.Organization })
+		return v.organizationAgain(err, "organization-")
 	}
 	return v.done("Organization saved.", v.path("organization"))
 }
@@ -195,61 +170,38 @@ func (c *Console) demandFactor(v *visit) error {
 
 // retainAudit changes how long the organization keeps its audit log.
 func (c *Console) retainAudit(v *visit) error {
-	typed := v.field("audit_retention_days")
-	n, err := strconv.ParseInt(cmp.Or(typed, "0"), 10, 64)
+	_, err := submit(v, c.Organizations.UpdateSettings, organization.SettingsInput{
+		ID: v.workspace.OrganizationID, SettingsUpdate: api.SettingsUpdate{AuditRetentionDays: new(int64(0))},
+	})
 	if err != nil {
-		err = fault.Invalid("audit_retention_days", "must be a number of days")
-	} else {
-		_, err = change(v, c.Organizations.UpdateSettings, organization.SettingsInput{
-			ID: v.workspace.OrganizationID, SettingsUpdate: api.SettingsUpdate{AuditRetentionDays: &n},
-		})
+		return v.again(err, c.organizationPage)
 	}
-	if err == nil {
-		return v.done("Audit log retention saved.", v.path("organization"))
-	}
-	p, status, ok := formProblems(err, "audit_retention_days")
-	if !ok {
-		return err
-	}
-	data, failed := v.organizationData()
-	if failed != nil {
-		return failed
-	}
-	data.Days = typed
-	return v.showAgain(status, "organization", "Organization", p, data)
+	return v.done("Audit log retention saved.", v.path("organization"))
 }
 
 func (c *Console) updateWorkspace(v *visit) error {
-	_, err := change(v, c.Workspaces.Update, workspace.UpdateInput{
-		ID:              v.workspace.ID,
-		WorkspaceUpdate: api.WorkspaceUpdate{Name: new(v.field("name")), Slug: new(v.field("slug")), OnDuplicate: optional(v.field("on_duplicate"))},
+	_, err := submit(v, c.Workspaces.Update, workspace.UpdateInput{
+		ID: v.workspace.ID, WorkspaceUpdate: api.WorkspaceUpdate{Name: new(""), Slug: new("")},
 	})
 	if err != nil {
-		return v.showOrganization(err, "workspace-", func(p *organizationPage) *namedForm { return &p.Workspace })
+		return v.organizationAgain(err, "workspace-")
 	}
 	return v.done("Workspace saved.", v.path("organization"))
 }
 
-// showOrganization shows the page again, with the typed values and the problems of one of its two forms. The prefix distinguishes the
-// forms' fields.
-func (v *visit) showOrganization(err error, prefix string, which func(*organizationPage) *namedForm) error {
-	p, status, ok := slugProblems(err)
+// organizationAgain shows the page again, with the typed values and the problems of one of its two forms for a name and a slug. The prefix
+// distinguishes their inputs.
+func (v *visit) organizationAgain(err error, prefix string) error {
+	p, status, ok := formProblems(err)
 	if !ok {
 		return err
 	}
-	data, failed := v.organizationData()
-	if failed != nil {
-		return failed
+	if hasCode(err, api.CodeSlugTaken) {
+		p, status = problem("slug", p.Text), http.StatusUnprocessableEntity
 	}
-	*which(&data) = namedForm{v.field("name"), v.field("slug"), v.field("on_duplicate")}
-	return v.showAgain(status, "organization", "Organization", p.prefixed(prefix), data)
-}
-
-// slugProblems is formProblems for a form with a name and a slug. A taken slug is a problem of its field.
-func slugProblems(err error) (problems, int, bool) {
-	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == api.CodeSlugTaken {
-		return problems{Fields: map[string]string{"slug": sentence(f.Message)}}, http.StatusUnprocessableEntity, true
+	for _, name := range []string{"name", "slug"} {
+		p.move(name, prefix+name)
+		v.values[prefix+name] = v.form[name]
 	}
-	return formProblems(err, "name", "slug")
+	return v.againWith(status, p, v.console.organizationPage)
 }

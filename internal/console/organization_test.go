@@ -177,7 +177,7 @@ func TestAnOwnerDecidesHowLongTheAuditLogIsKept(t *testing.T) {
 		page.ClickText("Save retention")
 		page.ClickText("Change")
 	}
-	for days, problem := range map[string]string{"30": "Must be at least 365, or 0 to keep the log for ever.", "soon": "Must be a number of days."} {
+	for days, problem := range map[string]string{"30": "Must be at least 365, or 0 to keep the log for ever.", "soon": "Must be a whole number."} {
 		page.ExpectStatus(http.StatusBadRequest)
 		save(days)
 		page.WaitText(problem)

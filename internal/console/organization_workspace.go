@@ -8,48 +8,33 @@ import (
 
 // newWorkspacePage creates a workspace. A visitor without workspaces is redirected to it.
 type newWorkspacePage struct {
-	Owned        []api.Organization
-	Homeless     bool   // the visitor is in no workspace
-	Organization string // id of the chosen one, empty for a new one
-	NewName      string // of a new organization
-	Name         string // of the workspace
+	Owned    []choice // organizations in which the visitor can create a workspace
+	Homeless bool     // the visitor is in no workspace
 }
 
 func (c *Console) newWorkspacePage(v *visit) error {
-	data, err := v.newWorkspaceData(v.R.URL.Query().Get("organization"))
+	list, err := read(v, c.Organizations.List, organization.ListInput{})
 	if err != nil {
 		return err
 	}
-	return v.show("workspace_new", data.title(), data)
-}
-
-func (p newWorkspacePage) title() string {
-	if p.Homeless {
-		return "Welcome"
-	}
-	return "New workspace"
-}
-
-// newWorkspaceData finds the organizations in which the visitor can create a
-// workspace.
-func (v *visit) newWorkspaceData(chosen string) (newWorkspacePage, error) {
-	list, err := read(v, v.console.Organizations.List, organization.ListInput{})
-	if err != nil {
-		return newWorkspacePage{}, err
-	}
 	data := newWorkspacePage{Homeless: len(v.workspaces) == 0}
 	for _, o := range list.Rows() {
-		if !v.owns(o.ID) {
-			continue
-		}
-		if data.Owned = append(data.Owned, o); o.ID == chosen {
-			data.Organization = chosen
+		if v.owns(o.ID) {
+			data.Owned = append(data.Owned, choice{Value: o.ID, Text: o.Name})
 		}
 	}
-	if len(data.Owned) > 0 && chosen == "" {
-		data.Organization = data.Owned[0].ID
+	chosen := v.R.URL.Query().Get("organization")
+	switch _, owned := choose(data.Owned, chosen); {
+	case owned:
+		v.preset("organization", chosen)
+	case chosen == "" && len(data.Owned) > 0:
+		v.preset("organization", data.Owned[0].Value)
 	}
-	return data, nil
+	v.preset("organization", inNew)
+	if data.Homeless {
+		return v.show("workspace_new", "Welcome", data)
+	}
+	return v.show("workspace_new", "New workspace", data)
 }
 
 // inNew is the choice of a new organization.
@@ -60,35 +45,27 @@ func (c *Console) createWorkspace(v *visit) error {
 	if id == inNew || id == "" {
 		made, err := change(v, c.Organizations.Create, organization.CreateInput{OrganizationCreate: api.OrganizationCreate{Name: v.field("organization_name")}})
 		if err != nil {
-			return v.showNewWorkspace(err, inNew, "organization_name")
+			return v.newWorkspaceAgain(err, "organization_name")
 		}
 		id = made.ID
+		v.values.Set("organization", id) // it exists, even if the workspace fails
+		v.values.Del("organization_name")
 		v.form.Set("once", "ws-"+v.form.Get("once"))
 	}
 	made, err := change(v, c.Workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: v.field("name"), OrganizationID: id}})
 	if err != nil {
-		return v.showNewWorkspace(err, id, "name")
+		return v.newWorkspaceAgain(err, "name")
 	}
 	return v.done(`Workspace "`+made.Name+`" created.`, workspacePath(made.ID))
 }
 
-// showNewWorkspace shows the form again. nameField is the form's field for the service's field name: that of the organization or of the
+// newWorkspaceAgain shows the form again. nameField is the form's field for the service's field name: that of the organization or of the
 // workspace.
-func (v *visit) showNewWorkspace(err error, organizationID, nameField string) error {
-	p, status, ok := formProblems(err, "name")
+func (v *visit) newWorkspaceAgain(err error, nameField string) error {
+	p, status, ok := formProblems(err)
 	if !ok {
 		return err
 	}
-	if text := p.Of("name"); text != "" {
-		p.Fields = map[string]string{nameField: text} // the only field that can be wrong
-	}
-	data, failed := v.newWorkspaceData(organizationID)
-	if failed != nil {
-		return failed
-	}
-	data.NewName, data.Name = v.field("organization_name"), v.field("name")
-	if data.Organization != "" { // it was created before the workspace failed
-		data.NewName = ""
-	}
-	return v.showAgain(status, "workspace_new", data.title(), p, data)
+	p.move("name", nameField)
+	return v.againWith(status, p, v.console.newWorkspacePage)
 }

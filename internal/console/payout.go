@@ -1,7 +1,7 @@
 package console
 
 import (
-	"errors"
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,7 +10,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/approval"
 	"bursar/internal/audit"
-	"bursar/internal/fault"
 	"bursar/internal/payout"
 	"bursar/internal/rail"
 )
@@ -90,32 +89,22 @@ func (p payoutView) Moving() bool {
 
 // payoutState returns a state of payouts in words. State is more precise for a single payout.
 func payoutState(status string) string {
-	switch status {
-	case api.PayoutInitiated:
-		return "Waits for approval"
-	case api.PayoutPending:
-		return "Queued"
-	case api.PayoutProcessing:
-		return "On its way"
-	case api.PayoutReversed:
-		return "Came back"
-	case api.PayoutCancelled:
-		return "Cancelled or rejected"
-	}
-	return capitalized(status)
+	return cmp.Or(map[string]string{
+		api.PayoutInitiated:  "Waits for approval",
+		api.PayoutPending:    "Queued",
+		api.PayoutProcessing: "On its way",
+		api.PayoutReversed:   "Came back",
+		api.PayoutCancelled:  "Cancelled or rejected",
+	}[status], capitalized(status))
 }
 
 // attentionText returns why a person has to look at a payout.
 func attentionText(why string) string {
-	switch why {
-	case payout.OutcomeUnknown:
-		return "Outcome unknown"
-	case payout.Contradicted:
-		return "Contradicted"
-	case payout.Recheck:
-		return "On hold"
-	}
-	return capitalized(why)
+	return cmp.Or(map[string]string{
+		payout.OutcomeUnknown: "Outcome unknown",
+		payout.Contradicted:   "Contradicted",
+		payout.Recheck:        "On hold",
+	}[why], capitalized(why))
 }
 
 // How returns the rail of the payout, and why it was chosen.
@@ -142,14 +131,13 @@ func payoutFilters() []string { return []string{"q", "status", "account", "rail"
 
 // payoutsPage is the list of payouts.
 type payoutsPage struct {
-	Q, Payee, Batch         string
+	Payee, Batch            string
 	States, Accounts, Rails []choice
 	Filtered                bool
 	Payouts                 []payoutView
 	Pages                   pageLinks
 	Stops                   []stopView
 	StopModes               []choice
-	StopReason              string // as typed
 }
 
 func (c *Console) payoutsPage(v *visit) error {
@@ -157,7 +145,7 @@ func (c *Console) payoutsPage(v *visit) error {
 	if wrong(err, "cursor") {
 		return v.redirect(withQuery(v.path("payouts"), v.filters(payoutFilters()...))) // the cursor belongs to other filters
 	}
-	if p, _, ok := formProblems(err, payoutFilters()...); ok {
+	if p, _, ok := formProblems(err); ok {
 		return v.showAgain(http.StatusUnprocessableEntity, "payouts", "Payouts", p, data)
 	}
 	if err != nil {
@@ -173,12 +161,14 @@ func (v *visit) payoutList() (payoutsPage, error) {
 	if err != nil {
 		return payoutsPage{}, err
 	}
-	data := payoutsPage{Q: query.Get("q"), Payee: query.Get("payee"), Batch: query.Get("batch"), Filtered: len(query) > 0}
+	data := payoutsPage{Payee: query.Get("payee"), Batch: query.Get("batch"), Filtered: len(query) > 0}
 	for _, status := range api.PayoutStates() {
-		data.States = append(data.States, choice{status, payoutState(status), status == query.Get("status")})
+		data.States = append(data.States, choice{Value: status, Text: payoutState(status)})
 	}
-	data.Accounts = accountChoices(accounts, query.Get("account"))
-	data.Rails = c.railChoices(query.Get("rail"))
+	for name := range query {
+		v.preset(name, query.Get(name))
+	}
+	data.Accounts, data.Rails = accountChoices(accounts), c.railChoices()
 	list, err := read(v, c.Payouts.List, payout.ListInput{
 		WorkspaceID: &v.workspace.ID, Q: optional(query.Get("q")), Status: optional(query.Get("status")), AccountID: optional(query.Get("account")),
 		Rail: optional(query.Get("rail")), EntryID: optional(query.Get("payee")), BatchID: optional(query.Get("batch")), PageParams: v.pageParams(),
@@ -197,32 +187,29 @@ func (v *visit) payoutList() (payoutsPage, error) {
 }
 
 // railChoices lists the rails by name. A rail that exists for the sandbox and for real money is listed once.
-func (c *Console) railChoices(chosen string) (list []choice) {
+func (c *Console) railChoices() (list []choice) {
 	for _, r := range c.Rails.All() {
 		if !slices.ContainsFunc(list, func(one choice) bool { return one.Value == r.Name }) {
-			list = append(list, choice{r.Name, r.Title, r.Name == chosen})
+			list = append(list, choice{Value: r.Name, Text: r.Title})
 		}
 	}
 	return list
 }
 
-// payoutPage is the page of a payout, with the typed values of its forms.
+// payoutPage is the page of a payout.
 type payoutPage struct {
 	payoutView
-	Clear        bool   // the account number is not masked
-	NotApproved  string // why it was not approved
-	Approval     *api.Approval
-	Roles        []approvalChange // of the requester and the approvers
-	OfBatch      bool             // the approval is for a whole batch
-	MayReject    bool
-	Verification string
-	Reason       string
-	As, Evidence string // of a resolution
-	HeldBy       string // why it is held, in a sentence
-	Mine         bool   // the visitor has requested it
-	Steps        []homeRow
-	Attempts     []attemptView
-	Stops        []stopView // stops of its mode
+	Clear       bool   // the account number is not masked
+	NotApproved string // why it was not approved
+	Approval    *api.Approval
+	Roles       []approvalChange // of the requester and the approvers
+	OfBatch     bool             // the approval is for a whole batch
+	MayReject   bool
+	HeldBy      string // why it is held, in a sentence
+	Mine        bool   // the visitor has requested it
+	Steps       []homeRow
+	Attempts    []attemptView
+	Stops       []stopView // stops of its mode
 }
 
 // MayCancel reports whether the payout was not handed to its rail.
@@ -267,10 +254,7 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 		in.Reveal = new("true")
 	}
 	p, err := read(v, c.Payouts.Get, in)
-	if err == nil && p.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(p.WorkspaceID, err); err != nil {
 		return payoutPage{}, err
 	}
 	accounts, err := v.accounts()
@@ -316,17 +300,16 @@ func (v *visit) payout(reveal bool) (payoutPage, error) {
 
 func (c *Console) payoutPage(v *visit) error {
 	query := v.R.URL.Query()
+	v.preset("verification", query.Get("verification"))
 	data, err := v.payout(query.Get("reveal") == "true")
 	if err != nil {
 		return err
 	}
-	data.Verification = query.Get("verification")
 	return v.show("payouts_one", "Payout to "+data.SettlementAccount.BankAccountName, data)
 }
 
 func (c *Console) approvePayout(v *visit) error {
-	done, err := change(v, c.Payouts.Approve, payout.ApproveInput{ID: v.R.PathValue("id"),
-		PayoutApprove: api.PayoutApprove{Digest: v.field("digest"), Verification: v.field("verification")}})
+	done, err := submit(v, c.Payouts.Approve, payout.ApproveInput{ID: v.R.PathValue("id")})
 	if err != nil || done.Status != api.PayoutInitiated {
 		return v.payoutStep(err, "Approved.")
 	}
@@ -338,7 +321,7 @@ func (c *Console) approvePayout(v *visit) error {
 }
 
 func (c *Console) rejectPayout(v *visit) error {
-	_, err := change(v, c.Payouts.Reject, payout.RejectInput{ID: v.R.PathValue("id"), PayoutReject: api.PayoutReject{Reason: v.field("reason")}})
+	_, err := submit(v, c.Payouts.Reject, payout.RejectInput{ID: v.R.PathValue("id")})
 	return v.payoutStep(err, "Rejected. Nothing is paid.")
 }
 
@@ -349,15 +332,14 @@ func (c *Console) publishPayout(v *visit) error {
 
 func (c *Console) confirmPayout(v *visit) error {
 	_, err := change(v, c.Payouts.Confirm, payout.Input{ID: v.R.PathValue("id")})
-	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == api.CodeSecondPersonRequired {
+	if waitsForApprover(err) {
 		return v.payoutStep(nil, "Not released: it needs approval by another person.")
 	}
 	return v.payoutStep(err, "Released. The payout is sent at the next opportunity.")
 }
 
 func (c *Console) cancelPayout(v *visit) error {
-	_, err := change(v, c.Payouts.Cancel, payout.CancelInput{ID: v.R.PathValue("id"), PayoutCancel: api.PayoutCancel{Reason: v.field("why")}})
+	_, err := change(v, c.Payouts.Cancel, payout.CancelInput{ID: v.R.PathValue("id")})
 	return v.payoutStep(err, "Cancelled. Nothing is paid.")
 }
 
@@ -367,10 +349,8 @@ func (c *Console) retryPayout(v *visit) error {
 }
 
 func (c *Console) resolvePayout(v *visit) error {
-	_, err := change(v, c.Payouts.Resolve, payout.ResolveInput{ID: v.R.PathValue("id"),
-		PayoutResolve: api.PayoutResolve{As: v.field("as"), Evidence: v.field("evidence")}})
-	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == api.CodeSecondPersonRequired {
+	_, err := submit(v, c.Payouts.Resolve, payout.ResolveInput{ID: v.R.PathValue("id")})
+	if waitsForApprover(err) {
 		return v.payoutStep(nil, "Sent for approval.")
 	}
 	return v.payoutStep(err, "Resolved.")
@@ -386,17 +366,8 @@ func askedText(p api.Payout) string {
 
 // payoutStep redirects to the payout, or shows it again with the problems of a form.
 func (v *visit) payoutStep(err error, text string) error {
-	if err == nil {
-		return v.done(text, v.path("payouts", v.R.PathValue("id")))
+	if err != nil {
+		return v.again(err, v.console.payoutPage)
 	}
-	if _, _, ok := formProblems(err); !ok {
-		return err
-	}
-	data, failed := v.payout(false)
-	if failed != nil {
-		return failed
-	}
-	p, status, _ := formProblems(err, "verification", "reason", "as", "evidence")
-	data.Verification, data.Reason, data.As, data.Evidence = v.field("verification"), v.field("reason"), v.field("as"), v.field("evidence")
-	return v.showAgain(status, "payouts_one", "Payout to "+data.SettlementAccount.BankAccountName, p, data)
+	return v.done(text, v.path("payouts", v.R.PathValue("id")))
 }

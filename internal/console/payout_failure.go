@@ -16,23 +16,18 @@ type failureView struct{ api.PayoutFailure }
 
 // Words returns what is wrong.
 func (f failureView) Words() string {
-	switch f.Code {
-	case api.CodeInvalidAccount:
-		return "The bank says that there is no such account"
-	case api.CodeAccountClosed:
-		return "The bank says that the account is closed"
-	case api.CodeAccountFrozen:
-		return "The account that pays was frozen before this was sent"
-	case api.CodeAmountBelowMinimum:
-		return "The bank says that the amount is too small"
-	case api.CodeAmountAboveMaximum:
-		return "The bank says that the amount is too large"
-	case api.CodeInvalidInstitution:
-		return "The rail does not know the bank or wallet of the payee"
-	case api.CodeBankUnavailable:
-		return "The bank or wallet of the payee could not be reached"
-	case api.CodeRailUnavailable:
-		return "The rail was not available"
+	text := map[api.Code]string{
+		api.CodeInvalidAccount:     "The bank says that there is no such account",
+		api.CodeAccountClosed:      "The bank says that the account is closed",
+		api.CodeAccountFrozen:      "The account that pays was frozen before this was sent",
+		api.CodeAmountBelowMinimum: "The bank says that the amount is too small",
+		api.CodeAmountAboveMaximum: "The bank says that the amount is too large",
+		api.CodeInvalidInstitution: "The rail does not know the bank or wallet of the payee",
+		api.CodeBankUnavailable:    "The bank or wallet of the payee could not be reached",
+		api.CodeRailUnavailable:    "The rail was not available",
+	}[f.Code]
+	if text != "" {
+		return text
 	}
 	if f.Reason == "AC06" {
 		return "The bank says that the account is blocked"
@@ -118,10 +113,7 @@ func (c *Console) receiptPage(v *visit) error {
 		}
 		return v.showAgain(f.Code.Info().Status, "payouts_unpaid", "No receipt", problems{}, data)
 	}
-	if err == nil && r.WorkspaceID != v.workspace.ID {
-		err = errNoPage
-	}
-	if err != nil {
+	if err = v.here(r.WorkspaceID, err); err != nil {
 		return err
 	}
 	return v.show("payouts_receipt", "Receipt", receiptView{r, v.railTitle(r.SettlementRail, r.Mode)})

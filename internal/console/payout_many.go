@@ -347,7 +347,7 @@ func (v *visit) sendMany(f manyForm) error {
 
 // manyAgain shows the first page again with its problems.
 func (v *visit) manyAgain(err error, f manyForm) error {
-	p, status, ok := formProblems(err, "file", "account", "description")
+	p, status, ok := formProblems(err)
 	if !ok {
 		return err
 	}

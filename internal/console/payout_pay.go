@@ -27,7 +27,8 @@ type payForm struct {
 	Accounts       []accountView
 	Rails          []railOffer
 
-	Method, Account, Amount, Rail, Description, Reference string
+	Chosen method      // the chosen receiving method
+	Source accountView // the account that pays
 
 	Faults   []string             // all problems
 	Review   *api.PayoutRehearsal // the dry-run result
@@ -42,32 +43,21 @@ type railOffer struct {
 	Send                int64 // when it sends, 0 for at once
 }
 
-// Chosen returns the chosen receiving method.
-func (f payForm) Chosen() (m method) {
-	for _, one := range f.Methods {
-		if one.ID == f.Method {
-			m = one
-		}
+// Targets and Sources return the receiving methods and the accounts to choose from.
+func (f payForm) Targets() (list []choice) {
+	for _, m := range f.Methods {
+		list = append(list, choice{Value: m.ID, Text: m.Provider + " " + m.AccountID + ", " + m.AccountName + when(m.IsDefault, " (default)")})
 	}
-	return m
+	return list
 }
-
-// Source returns the account that pays.
-func (f payForm) Source() (a accountView) {
-	for _, one := range f.Accounts {
-		if one.ID == f.Account {
-			a = one
-		}
-	}
-	return a
-}
+func (f payForm) Sources() []choice { return sourceChoices(f.Accounts) }
 
 // Money returns the amount for display.
 func (f payForm) Money() string { return api.FormatAmount(f.Cents, f.Currency) }
 
 // Left returns the balance that stays available.
 func (f payForm) Left() string {
-	return api.FormatAmount(f.Source().AvailableBalance-f.Cents, f.Currency)
+	return api.FormatAmount(f.Source.AvailableBalance-f.Cents, f.Currency)
 }
 
 // railOffers describes the rails: the amounts that they carry, and when a payout submitted now would arrive.
@@ -106,20 +96,29 @@ func (v *visit) payForm() (payForm, error) {
 	if err != nil {
 		return f, err
 	}
+	preferred := ""
 	for _, m := range all {
 		switch {
 		case m.Status == api.MethodActive && !m.Cools:
 			f.Methods = append(f.Methods, m)
-			if m.IsDefault || f.Method == "" {
-				f.Method = m.ID
+			if m.IsDefault {
+				preferred = m.ID
 			}
 		case !m.Ended():
 			f.Waiting++
 		}
 	}
+	v.preset("method", preferred)
+	for _, m := range f.Methods {
+		if m.ID == v.field("method") {
+			f.Chosen = m
+		}
+	}
 	f.Accounts, err = v.payingAccounts()
-	if len(f.Accounts) > 0 {
-		f.Account = f.Accounts[0].ID
+	for _, a := range f.Accounts {
+		if a.ID == v.field("account") {
+			f.Source = a
+		}
 	}
 	return f, err
 }
@@ -151,16 +150,14 @@ func (c *Console) pay(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f.Method, f.Account, f.Amount, f.Rail = v.field("method"), v.field("account"), v.field("amount"), v.field("rail")
-	f.Description, f.Reference = v.field("description"), v.field("reference")
 	if v.field("do") == "change" {
 		return v.show("payouts_pay", payTitle(f), f)
 	}
-	terms, err := f.terms()
+	terms, err := v.payTerms(&f)
 	if err != nil {
 		return v.payAgain(err, f)
 	}
-	in := payout.CreateInput{PayoutCreate: api.PayoutCreate{SourceAccountID: f.Account, Currency: f.Currency, PayoutTerms: terms}}
+	in := payout.CreateInput{PayoutCreate: api.PayoutCreate{SourceAccountID: f.Source.ID, Currency: f.Currency, PayoutTerms: terms}}
 	if v.field("do") == "send" {
 		made, err := change(v, c.Payouts.Create, in)
 		if err != nil {
@@ -181,32 +178,28 @@ func (c *Console) pay(v *visit) error {
 		}
 		return v.showAgain(http.StatusUnprocessableEntity, "payouts_pay", payTitle(f), problems{}, f)
 	}
-	f.Review, f.How = &review, railWhy(v.railTitle(review.SettlementRail, f.Source().Mode), review.RailReason)
+	f.Review, f.How = &review, railWhy(v.railTitle(review.SettlementRail, f.Source.Mode), review.RailReason)
 	return v.show("payouts_review", payTitle(f), f)
 }
 
-// terms returns the terms of the form. It reports all problems of the form at once.
-func (f *payForm) terms() (t api.PayoutTerms, err error) {
+// payTerms returns the terms of the form. It reports all problems of the form at once.
+func (v *visit) payTerms(f *payForm) (t api.PayoutTerms, err error) {
 	var wrong fault.Violations
-	if f.Method == "" {
+	if v.field("method") == "" {
 		wrong.Add("method", "must be chosen")
 	}
-	if f.Source().ID == "" {
+	if f.Source.ID == "" {
 		wrong.Add("account", "must be chosen")
 	}
-	f.Currency = f.Source().Currency
-	if f.Cents, err = api.ParseAmount(f.Amount, f.Currency); err != nil || f.Cents == 0 {
+	f.Currency = f.Source.Currency
+	if f.Cents, err = api.ParseAmount(v.field("amount"), f.Currency); err != nil || f.Cents == 0 {
 		wrong.Add("amount", "must be a number such as 1,500.00")
 	}
-	return api.PayoutTerms{AmountCents: f.Cents, ReceivingMethodID: &f.Method, SettlementRail: optional(f.Rail), Description: optional(f.Description),
-		ExternalID: optional(f.Reference)}, wrong.Err()
+	return api.PayoutTerms{AmountCents: f.Cents, ReceivingMethodID: new(v.field("method")), SettlementRail: optional(v.field("rail")),
+		Description: optional(v.field("description")), ExternalID: optional(v.field("reference"))}, wrong.Err()
 }
 
 // payAgain shows the form with its problems.
 func (v *visit) payAgain(err error, f payForm) error {
-	p, status, ok := formProblems(err, "method", "account", "amount", "rail", "description", "reference")
-	if !ok {
-		return err
-	}
-	return v.showAgain(status, "payouts_pay", payTitle(f), p, f)
+	return v.again(err, func(v *visit) error { return v.show("payouts_pay", payTitle(f), f) })
 }

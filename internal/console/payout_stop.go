@@ -1,10 +1,7 @@
 package console
 
 import (
-	"errors"
-
 	"bursar/api"
-	"bursar/internal/fault"
 	"bursar/internal/payout"
 )
 
@@ -25,41 +22,28 @@ func (v *visit) stops() (list []stopView, modes []choice, err error) {
 		list = append(list, stopView{now.Sandbox, api.ModeSandbox, ""})
 	}
 	if len(list) < 2 && v.console.Rails.HasLive() {
-		modes = []choice{{"", "Live and sandbox payouts", true}, {api.ModeLive, "Live payouts only", false}, {api.ModeSandbox, "Sandbox payouts only", false}}
+		modes = options("", "Live and sandbox payouts", api.ModeLive, "Live payouts only", api.ModeSandbox, "Sandbox payouts only")
 	}
 	return list, modes, err
 }
 
 func (c *Console) stopPayouts(v *visit) error {
-	_, err := change(v, c.Payouts.Stop, payout.StopInput{ID: v.workspace.ID, PayoutStopRequest: api.PayoutStopRequest{Reason: v.field("reason"), Mode: optional(v.field("mode"))}})
-	if err == nil {
-		return v.done("Stopped. Nothing more is sent.", v.path("payouts"))
+	if _, err := submit(v, c.Payouts.Stop, payout.StopInput{ID: v.workspace.ID}); err != nil {
+		return v.again(err, c.payoutsPage)
 	}
-	p, status, ok := formProblems(err, "reason", "mode")
-	if !ok {
-		return err
-	}
-	data, err := v.payoutList()
-	if err != nil {
-		return err
-	}
-	data.StopReason = v.field("reason")
-	return v.showAgain(status, "payouts", "Payouts", p, data)
+	return v.done("Stopped. Nothing more is sent.", v.path("payouts"))
 }
 
 func (c *Console) resumePayouts(v *visit) error {
-	_, err := change(v, c.Payouts.Resume, payout.ResumeInput{ID: v.workspace.ID, PayoutResumeRequest: api.PayoutResumeRequest{Mode: optional(v.field("mode"))}})
-	if waitsForApprover(err) {
+	_, err := submit(v, c.Payouts.Resume, payout.ResumeInput{ID: v.workspace.ID})
+	switch {
+	case waitsForApprover(err):
 		return v.done("Requested. Payouts are sent once another person approves.", v.path("payouts"))
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	return v.done("Resumed. What was due goes out in the next window of its rail.", v.path("payouts"))
 }
 
 // waitsForApprover reports whether a change is stored and waits for another person.
-func waitsForApprover(err error) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && f.Code == api.CodeSecondPersonRequired
-}
+func waitsForApprover(err error) bool { return hasCode(err, api.CodeSecondPersonRequired) }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -75,9 +77,10 @@ type view struct {
 	Invitations int // open invitations of the visitor
 	Waiting     int // approvals in the workspace that the visitor may decide
 
-	held access.Set
-	zone *time.Location
-	now  time.Time
+	held   access.Set
+	values url.Values // of the inputs
+	zone   *time.Location
+	now    time.Time
 }
 
 // Can reports whether the visitor has a permission in the workspace.
@@ -163,7 +166,7 @@ func roughly(d time.Duration) string {
 }
 
 func functions(a assets) template.FuncMap {
-	return template.FuncMap{
+	all := template.FuncMap{
 		"asset":       a.path,
 		"query":       url.QueryEscape,
 		"section":     section,
@@ -173,6 +176,8 @@ func functions(a assets) template.FuncMap {
 		"unproved":    func(proved *bool) bool { return proved != nil && !*proved },
 		"roleSummary": func(r api.Role) string { return roleSummary(r.Key, r.BuiltIn, permissionSet(r.Permissions)) },
 	}
+	maps.Copy(all, fieldFunctions())
+	return all
 }
 
 // breakable allows a line break after the dots and underscores of a name, such as that of a permission. So the name does not break within a
@@ -184,9 +189,9 @@ func breakable(name string) template.HTML {
 // section reports whether a page belongs to a part of the navigation: the page's name begins with it.
 func section(page, part string) bool { return page == part || strings.HasPrefix(page, part+"_") }
 
-// show renders a page.
+// show renders a page, again if its form has problems.
 func (v *visit) show(page, title string, data any) error {
-	return v.showStatus(http.StatusOK, page, title, problems{}, data)
+	return v.showStatus(v.status, page, title, v.problems, data)
 }
 
 // showAgain renders a form again, with its problems.
@@ -201,6 +206,12 @@ func (v *visit) showStatus(status int, page, title string, p problems, data any)
 		return err
 	}
 	view := v.view(page, title, p, data)
+	if p.Any() { // the page knows its inputs, and so which problems can be shown beside one, only after it is rendered
+		if err := template.ExecuteTemplate(io.Discard, "page", view); err != nil {
+			return fmt.Errorf("render page %s: %w", page, err)
+		}
+		view.Problems = view.Problems.placed()
+	}
 	name := "page"
 	if fragment := v.R.Header.Get("X-Fragment"); fragment != "" {
 		if template.Lookup("fragment_"+fragment) == nil {
@@ -223,10 +234,10 @@ func (v *visit) showStatus(status int, page, title string, p problems, data any)
 }
 
 func (v *visit) view(page, title string, p problems, data any) view {
-	p.page = page
+	p.inputs = &inputs{}
 	out := view{
 		Page: page, Title: title, Workspaces: v.workspaces, Workspace: v.workspace, Flash: v.popFlash(), Problems: p,
-		RequestID: v.RequestID, Data: data, Invitations: v.invitations, Waiting: v.waiting, held: v.held, zone: v.zone, now: time.UnixMilli(v.console.endpoints.DB.Now()),
+		RequestID: v.RequestID, Data: data, Invitations: v.invitations, Waiting: v.waiting, held: v.held, values: v.values, zone: v.zone, now: time.UnixMilli(v.console.endpoints.DB.Now()),
 	}
 	if v.browser.Actor.ID != "" {
 		out.User = &api.User{ID: v.Caller.ID, Email: v.Caller.Email, Name: v.Caller.Name}

@@ -48,21 +48,13 @@ func (r roleColumn) FirstWord() string { first, _, _ := strings.Cut(r.Name, " ")
 func (r roleColumn) OtherWords() string { _, rest, _ := strings.Cut(r.Name, " "); return rest }
 
 func (c *Console) rolesPage(v *visit) error {
-	data, err := v.rolesData()
+	roles, err := v.roles()
 	if err != nil {
 		return err
 	}
-	return v.show("roles", "Roles", data)
-}
-
-func (v *visit) rolesData() (rolesPage, error) {
-	roles, err := v.roles()
-	if err != nil {
-		return rolesPage{}, err
-	}
 	members, err := v.members()
 	if err != nil {
-		return rolesPage{}, err
+		return err
 	}
 	var data rolesPage
 	var inUse access.Set // permissions of the workspace's own roles
@@ -80,7 +72,7 @@ func (v *visit) rolesData() (rolesPage, error) {
 		}
 	}
 	data.Areas = areasOf(usablePermissions() | inUse)
-	return data, nil
+	return v.show("roles", "Roles", data)
 }
 
 // roles lists all roles of the workspace.
@@ -144,4 +136,12 @@ func (v *visit) roleName(key string) string {
 		return key
 	}
 	return roleCalled(roles, key).Name
+}
+
+// roleChoices lists roles to choose from.
+func roleChoices(roles []api.Role) (list []choice) {
+	for _, r := range roles {
+		list = append(list, choice{Value: r.Key, Text: r.Name})
+	}
+	return list
 }

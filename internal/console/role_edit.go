@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"strings"
 
 	"bursar/api"
@@ -17,53 +16,45 @@ type rolePage struct {
 	New    bool
 	Called string // the current name, "" for a new role
 	Key    string
-	Name   string
-	Color  string
 	Areas  []permissionArea // the permissions to choose from
-	Chosen []string
 
-	From      string // the key of the role that a new one is copied from
-	Templates []api.Role
+	Templates []choice // roles that a new one can be copied from
 }
 
-// Has reports whether a permission is ticked.
-func (p rolePage) Has(permission string) bool { return slices.Contains(p.Chosen, permission) }
-
-// roleForm returns the form of a role, or of a new one if the role has no key. It offers the role's permissions, and those that the visitor
+// showRole shows the form of a role, or of a new one if the role has no key. It offers the role's permissions, and those that the visitor
 // can grant and that have an effect.
-func (v *visit) roleForm(role api.Role) rolePage {
-	return rolePage{
-		New: role.Key == "", Called: role.Name, Key: role.Key, Name: role.Name, Color: cmp.Or(role.Color, "#475467"),
-		Areas: areasOf(v.held & (usablePermissions() | permissionSet(role.Permissions))), Chosen: role.Permissions,
+func (v *visit) showRole(role api.Role, like api.Role, templates []choice) error {
+	v.preset("name", role.Name)
+	v.preset("color", cmp.Or(like.Color, "#475467"))
+	if v.form == nil {
+		v.values["permissions"] = like.Permissions
 	}
-}
-
-// newRoleForm returns the form of a new role, with the roles that it can be copied from.
-func (v *visit) newRoleForm() (rolePage, error) {
-	data := v.roleForm(api.Role{})
-	roles, err := v.roles()
-	if err != nil {
-		return data, err
+	data := rolePage{New: role.Key == "", Called: role.Name, Key: role.Key, Templates: templates,
+		Areas: areasOf(v.held & (usablePermissions() | permissionSet(role.Permissions)))}
+	if data.New {
+		return v.show("roles_edit", "New role", data)
 	}
-	data.Templates = ownFirst(v.grantable(roles))
-	return data, nil
+	return v.show("roles_edit", "Role "+role.Name, data)
 }
 
 func (c *Console) newRolePage(v *visit) error {
 	if err := v.need(access.RolesWrite); err != nil {
 		return err
 	}
-	data, err := v.newRoleForm()
+	roles, err := v.roles()
 	if err != nil {
 		return err
 	}
-	data.From = v.R.URL.Query().Get("from")
-	for _, role := range data.Templates {
-		if role.Key == data.From {
-			data.Color, data.Chosen = cmp.Or(role.Color, data.Color), role.Permissions
+	v.preset("from", v.R.URL.Query().Get("from"))
+	var like api.Role
+	var templates []choice
+	for _, role := range ownFirst(v.grantable(roles)) {
+		templates = append(templates, choice{Value: role.Key, Text: role.Name})
+		if role.Key == v.values.Get("from") {
+			like = role
 		}
 	}
-	return v.show("roles_edit", "New role", data)
+	return v.showRole(api.Role{}, like, templates)
 }
 
 func (c *Console) rolePage(v *visit) error {
@@ -77,7 +68,7 @@ func (c *Console) rolePage(v *visit) error {
 	if missing, lacks := v.held.Lacks(permissionSet(role.Permissions)); lacks {
 		return v.need(missing)
 	}
-	return v.show("roles_edit", "Role "+role.Name, v.roleForm(role))
+	return v.showRole(role, role, nil)
 }
 
 // definedRole finds one of the workspace's own roles.
@@ -95,21 +86,12 @@ func (v *visit) definedRole(key string) (api.Role, error) {
 }
 
 func (c *Console) createRole(v *visit) error {
-	data := v.roleForm(api.Role{})
 	key := cmp.Or(v.field("role"), strings.ReplaceAll(slug.From(v.field("name"), "role"), "-", "_"))
-	if v.can(access.RolesWrite) {
-		var err error
-		if data, err = v.newRoleForm(); err != nil {
-			return err
-		}
-		data.Key = v.field("role")
-		if v.otherRole(key) {
-			data.Key = key
-			taken := problems{Fields: map[string]string{"role": "A role with the key " + key + " already exists."}}
-			return v.showRole(data, taken, http.StatusUnprocessableEntity)
-		}
+	if v.can(access.RolesWrite) && v.otherRole(key) {
+		v.values.Set("role", key)
+		return v.againWith(http.StatusUnprocessableEntity, problem("role", "A role with the key "+key+" already exists."), c.newRolePage)
 	}
-	return c.defineRole(v, data, key)
+	return c.defineRole(v, key, c.newRolePage)
 }
 
 // otherRole reports whether creating a role would overwrite a different one with the same key. Sending the same form twice is harmless.
@@ -122,35 +104,27 @@ func (v *visit) otherRole(key string) bool {
 
 func (c *Console) updateRole(v *visit) error {
 	key := v.R.PathValue("role")
-	role, err := v.definedRole(key)
-	if err != nil && v.can(access.RolesWrite) {
+	if _, err := v.definedRole(key); err != nil && v.can(access.RolesWrite) {
 		return err
 	}
-	return c.defineRole(v, v.roleForm(role), key)
+	return c.defineRole(v, key, c.rolePage)
 }
 
-// defineRole saves a role. It refuses a role without permissions, which the API accepts but which is a mistake in the form. It adds the
-// permissions that the chosen ones need.
-func (c *Console) defineRole(v *visit, data rolePage, key string) error {
-	permissions, added := access.WithNeeds(v.form["permissions"])
-	if len(permissions) == 0 && v.can(access.RolesWrite) {
-		none := problems{Fields: map[string]string{"permissions": "Choose at least one permission."}}
-		return v.showRole(data, none, http.StatusUnprocessableEntity)
+// defineRole saves a role, or shows its page again. It refuses a role without permissions, which the API accepts but which is a mistake in
+// the form. It adds the permissions that the chosen ones need.
+func (c *Console) defineRole(v *visit, key string, page func(v *visit) error) error {
+	if len(v.form["permissions"]) == 0 && v.can(access.RolesWrite) {
+		return v.againWith(http.StatusUnprocessableEntity, problem("permissions", "Choose at least one permission."), page)
 	}
-	role, err := change(v, c.Workspaces.DefineRole, workspace.DefineRoleInput{ID: v.workspace.ID, Role: key, RoleDefine: api.RoleDefine{
-		Name: v.field("name"), Color: optional(v.field("color")), Permissions: permissions,
-	}})
-	if waitsForApprover(err) {
+	added := v.addNeeds()
+	role, err := submit(v, c.Workspaces.DefineRole, workspace.DefineRoleInput{ID: v.workspace.ID, Role: key})
+	switch {
+	case waitsForApprover(err):
 		return v.done("Requested. The role changes once another person approves.", v.path("roles"))
-	}
-	if hasCode(err, api.CodeRecentLoginRequired) {
+	case hasCode(err, api.CodeRecentLoginRequired):
 		return v.signInFirst(v.path("roles", key, "edit"))
-	}
-	if p, status, ok := formProblems(err, "name", "role", "color", "permissions"); ok {
-		return v.showRole(data, p, status)
-	}
-	if err != nil {
-		return err
+	case err != nil:
+		return v.again(err, page)
 	}
 	text := "Role \"" + role.Name + "\" saved."
 	if added != 0 {
@@ -159,29 +133,12 @@ func (c *Console) defineRole(v *visit, data rolePage, key string) error {
 	return v.done(text, v.path("roles"))
 }
 
-// showRole shows the form again with the entered values.
-func (v *visit) showRole(data rolePage, p problems, status int) error {
-	data.Name, data.Color, data.Chosen = v.field("name"), v.field("color"), v.form["permissions"]
-	title := "New role"
-	if !data.New {
-		title = "Role " + data.Called
-	}
-	return v.showAgain(status, "roles_edit", title, p, data)
-}
-
 func (c *Console) deleteRole(v *visit) error {
 	key := v.R.PathValue("role")
 	name := v.roleName(key)
 	_, err := change(v, c.Workspaces.DeleteRole, workspace.DeleteRoleInput{ID: v.workspace.ID, Role: key})
-	if p, status, ok := formProblems(err); ok {
-		data, err := v.rolesData()
-		if err != nil {
-			return err
-		}
-		return v.showAgain(status, "roles", "Roles", p, data)
-	}
 	if err != nil {
-		return err
+		return v.again(err, c.rolesPage)
 	}
 	return v.done("Role \""+name+"\" deleted.", v.path("roles"))
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -9,7 +8,6 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/directory"
-	"bursar/internal/fault"
 	"bursar/internal/payout"
 )
 
@@ -199,8 +197,7 @@ func (v *visit) guardNames(limits []api.PayoutLimit) (guardNames, error) {
 			continue
 		}
 		e, err := read(v, v.console.Directory.Show, directory.ShowInput{ID: l.EntryID})
-		var no *fault.Fault
-		if err != nil && !(errors.As(err, &no) && no.Code == api.CodeEntryNotFound) { // otherwise it was deleted since
+		if err != nil && !hasCode(err, api.CodeEntryNotFound) { // otherwise it was deleted since
 			return n, err
 		}
 		n.byID[l.EntryID] = e.Label
@@ -209,24 +206,19 @@ func (v *visit) guardNames(limits []api.PayoutLimit) (guardNames, error) {
 }
 
 func (c *Console) rulesPage(v *visit) error {
-	data, err := v.rulesData()
+	var approvals, most []guardView
+	rules, err := read(v, c.Rules.ListRules, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
 	if err != nil {
 		return err
 	}
-	return v.show("rules", "Payout rules", data)
-}
-
-func (v *visit) rulesData() ([]guardList, error) {
-	var approvals, most []guardView
-	rules, err := read(v, v.console.Rules.ListRules, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
+	limits, err := read(v, c.Rules.ListLimits, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
 	if err != nil {
-		return nil, err
-	}
-	limits, err := read(v, v.console.Rules.ListLimits, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
-	if err != nil {
-		return nil, err
+		return err
 	}
 	names, err := v.guardNames(limits.Rows())
+	if err != nil {
+		return err
+	}
 	for _, u := range rules.Rows() {
 		one := guardView{ID: u.ID, Text: names.rule(u), ApprovalID: u.ApprovalID, Holds: u.Status == api.RuleActive, Waiting: "It does not hold until somebody else approves it."}
 		if one.Holds {
@@ -248,7 +240,7 @@ func (v *visit) rulesData() ([]guardList, error) {
 		most = append(most, guardView{ID: l.ID, Text: names.limit(l), ApprovalID: l.ApprovalID, Holds: true,
 			Waiting: "A higher limit, or its removal, waits for somebody else's approval. Until then this one holds."})
 	}
-	return []guardList{{"rules", approvals}, {"limits", most}}, err
+	return v.show("rules", "Payout rules", []guardList{{"rules", approvals}, {"limits", most}})
 }
 
 func (c *Console) removeRule(v *visit) error {
@@ -280,13 +272,5 @@ func (v *visit) guardRemoved(err error, what, approvalID string) error {
 	case err == nil:
 		return v.done(what+" removed.", v.path("rules"))
 	}
-	p, status, ok := formProblems(err)
-	if !ok {
-		return err
-	}
-	data, failed := v.rulesData()
-	if failed != nil {
-		return failed
-	}
-	return v.showAgain(status, "rules", "Payout rules", p, data)
+	return v.again(err, v.console.rulesPage)
 }

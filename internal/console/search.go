@@ -61,6 +61,7 @@ func (c *Console) searchPage(v *visit) error {
 			data.Count += len(group.Hits)
 		}
 	}
+	v.preset("q", data.Query)
 	return v.show("search", "Search", data)
 }
 

@@ -42,17 +42,17 @@ func (c *Console) signInRoutes() []Route {
 // signInPage offers the ways to sign in.
 type signInPage struct {
 	Next     string
-	Email    string
 	Again    bool // the visitor is signed in and must confirm their identity
 	Passkeys bool
 	Provider string
 	Recovery bool
 }
 
-func (v *visit) signInData(next, email string) signInPage {
+// showSignIn shows the sign-in page, which leads to next.
+func (v *visit) showSignIn(next string) error {
 	in := v.console.SignIn
-	return signInPage{Next: inner(next), Email: email, Again: v.browser.Actor.ID != "",
-		Passkeys: in.TakesPasskeys(), Provider: in.ProviderName(), Recovery: in.Recovers()}
+	return v.show("signin", "Sign in", signInPage{Next: inner(next), Again: v.browser.Actor.ID != "",
+		Passkeys: in.TakesPasskeys(), Provider: in.ProviderName(), Recovery: in.Recovers()})
 }
 
 // signInFirst redirects to the sign-in page, which redirects to next, or back to the requested page.
@@ -97,20 +97,13 @@ func (c *Console) signInPage(v *visit) error {
 	if v.browser.Actor.ID != "" && next == "" {
 		return v.redirect("/")
 	}
-	data := v.signInData(next, "")
-	if data.Again {
-		data.Email = v.Caller.Email
-	}
-	return v.show("signin", "Sign in", data)
+	v.preset("email", v.Caller.Email)
+	return v.showSignIn(next)
 }
 
 // signInWrong shows the sign-in page again with its problems.
-func (v *visit) signInWrong(err error, next, email string) error {
-	p, status, ok := formProblems(err)
-	if !ok {
-		return err
-	}
-	return v.showAgain(status, "signin", "Sign in", p, v.signInData(next, email))
+func (v *visit) signInWrong(err error, next string) error {
+	return v.again(err, func(v *visit) error { return v.showSignIn(next) })
 }
 
 func (c *Console) signInByPassword(v *visit) error {
@@ -120,7 +113,7 @@ func (c *Console) signInByPassword(v *visit) error {
 		path, err = v.admit(proven, v.form.Get("next"))
 	}
 	if err != nil {
-		return v.signInWrong(err, v.form.Get("next"), v.field("email"))
+		return v.signInWrong(err, v.form.Get("next"))
 	}
 	return v.redirect(path)
 }
@@ -170,14 +163,10 @@ func (c *Console) signInByCode(v *visit) error {
 	}
 	if errors.Is(err, identity.ErrCredentialsChanged) {
 		v.dropCookie(stateCookie)
-		return v.signInWrong(err, half.Next, "")
+		return v.signInWrong(err, half.Next)
 	}
 	if err != nil {
-		p, status, ok := formProblems(err)
-		if !ok {
-			return err
-		}
-		return v.showAgain(status, "signin_code", "Enter your code", p, nil)
+		return v.again(err, c.codePage)
 	}
 	return v.redirect(path)
 }
@@ -302,14 +291,11 @@ func (v *visit) ssoFailed(err error, next string) error {
 		v.Log.Error("the identity provider failed", "request_id", v.RequestID, "error", err.Error())
 		err = fault.New(api.CodeInvalidCredentials, "the identity provider isn't responding. Try again later, or sign in another way")
 	}
-	return v.signInWrong(err, next, "")
+	return v.signInWrong(err, next)
 }
 
 // recoverPage asks for an email address to send a link to.
-type recoverPage struct {
-	Email string
-	Sent  bool
-}
+type recoverPage struct{ Sent bool }
 
 func (c *Console) recoverPage(v *visit) error {
 	if !c.SignIn.Recovers() {
@@ -326,11 +312,8 @@ func (c *Console) recover(v *visit) error {
 	if api.IsEmail(v.field("email")) {
 		err = c.SignIn.Recover(v.R.Context(), v.Caller, v.field("email"))
 	}
-	if p, status, ok := formProblems(err, "email"); ok {
-		return v.showAgain(status, "recover", "Recover your account", p, recoverPage{Email: v.field("email")})
-	}
 	if err != nil {
-		return err
+		return v.again(err, c.recoverPage)
 	}
 	return v.show("recover", "Check your email", recoverPage{Sent: true})
 }

@@ -71,7 +71,7 @@ func TestPasskeyCreatedThroughALinkSignsIn(t *testing.T) {
 }
 
 func signOut(page *browsertest.Page) {
-	page.Click("details.account summary")
+	page.Click("details.profile summary")
 	page.ClickText("Sign out")
 }
 

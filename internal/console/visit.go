@@ -2,8 +2,10 @@ package console
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -22,6 +24,7 @@ type visit struct {
 	console *Console
 	action  audit.Action // action of the route, under which a refusal is audited
 	form    url.Values   // form values of a POST
+	values  url.Values   // values that the inputs of the page show: those of the form, or presets
 	zone    *time.Location
 
 	browser    identity.Browser // its session, empty if no one is signed in
@@ -31,6 +34,9 @@ type visit struct {
 
 	invitations int // open invitations of the visitor
 	waiting     int // approvals in the workspace that the visitor may decide
+
+	problems problems // of a form that is shown again
+	status   int      // of the response in that case
 }
 
 const maxForm = 1 << 20
@@ -70,7 +76,7 @@ func (c *Console) signedIn(page func(v *visit) error) web.Endpoint {
 func (c *Console) visit(x *web.Exchange) *visit {
 	x.Caller.Actor = audit.Actor{Type: audit.System, RequestID: x.RequestID, IP: x.IP, Agent: x.R.UserAgent()}
 	c.setHeaders(x.W.Header())
-	return &visit{Exchange: x, console: c, action: audit.AccessDenied, zone: zoneOf(x.R)}
+	return &visit{Exchange: x, console: c, action: audit.AccessDenied, zone: zoneOf(x.R), values: url.Values{}, status: http.StatusOK}
 }
 
 // prepare reads the form and identifies the visitor.
@@ -93,6 +99,7 @@ func (v *visit) prepare() error {
 		}
 		v.form = v.R.PostForm
 		makeStorable(v.form)
+		v.values = maps.Clone(v.form)
 	}
 	if query := v.R.URL.Query(); makeStorable(query) {
 		v.R.URL.RawQuery = query.Encode()
@@ -119,8 +126,7 @@ func (v *visit) identify() error {
 		return nil
 	}
 	browser, err := v.console.Identity.Browser(v.R.Context(), secret, v.R.Header.Get("X-Background") == "")
-	var f *fault.Fault
-	if errors.As(err, &f) && f.Code == api.CodeUnauthorized {
+	if hasCode(err, api.CodeUnauthorized) {
 		v.dropCookie(sessionCookie)
 		return nil
 	}
@@ -167,6 +173,20 @@ func (v *visit) need(p access.Permission) error {
 		return nil
 	}
 	return fault.Denied(string(p), fault.Scope{WorkspaceID: v.workspace.ID})
+}
+
+// here returns the error of reading something of a workspace, which is not found in another one.
+func (v *visit) here(workspaceID string, err error) error {
+	if err == nil && workspaceID != v.workspace.ID {
+		return errNoPage
+	}
+	return err
+}
+
+// hasCode reports whether an error is a fault with one of these codes.
+func hasCode(err error, codes ...api.Code) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && slices.Contains(codes, f.Code)
 }
 
 // field returns a value of the form without surrounding space.

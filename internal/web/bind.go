@@ -29,10 +29,15 @@ type timedValidator interface {
 // `query`, `header` or `json` (the body); `required:"true"` makes it mandatory. All
 // problems are reported together.
 type binder[In any] struct {
+	plan
+	now func() int64
+}
+
+// plan lists where the fields of an input come from.
+type plan struct {
 	params []param
 	body   map[string]param
 	names  []string // of the body, in order
-	now    func() int64
 }
 
 type param struct {
@@ -43,16 +48,16 @@ type param struct {
 }
 
 func newBinder[In any](now func() int64) *binder[In] {
-	b := &binder[In]{body: map[string]param{}, now: now}
-	b.plan(reflect.TypeFor[In](), nil)
+	b := &binder[In]{now: now}
+	b.add(reflect.TypeFor[In](), nil)
 	return b
 }
 
 // of returns the binder unless the body of the input differs from that of the operation.
 func (b *binder[In]) of(op api.Operation) *binder[In] {
 	body, _ := op.Types()
-	want := &binder[In]{body: map[string]param{}}
-	want.plan(body, nil)
+	var want plan
+	want.add(body, nil)
 	typeOf := func(t reflect.Type, p param) reflect.Type { return t.FieldByIndex(p.index).Type }
 	in := reflect.TypeFor[In]()
 	same := func(name, declared string) bool {
@@ -64,12 +69,16 @@ func (b *binder[In]) of(op api.Operation) *binder[In] {
 	return b
 }
 
-func (b *binder[In]) plan(t reflect.Type, at []int) {
+// add adds the fields of a struct at an index of the input.
+func (b *plan) add(t reflect.Type, at []int) {
+	if b.body == nil {
+		b.body = map[string]param{}
+	}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		index := append(append([]int{}, at...), i)
 		if field.Anonymous {
-			b.plan(field.Type, index)
+			b.add(field.Type, index)
 			continue
 		}
 		p := param{index: index, required: field.Tag.Get("required") == "true"}

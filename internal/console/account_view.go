@@ -24,13 +24,9 @@ func accountsByID(list []api.Account) map[string]api.Account {
 }
 
 // accountChoices lists accounts to choose from. Sandbox accounts are marked.
-func accountChoices(list []api.Account, chosen string) (choices []choice) {
+func accountChoices(list []api.Account) (choices []choice) {
 	for _, a := range list {
-		text := a.Name
-		if a.Mode == api.ModeSandbox {
-			text += " (sandbox)"
-		}
-		choices = append(choices, choice{a.ID, text, a.ID == chosen})
+		choices = append(choices, choice{Value: a.ID, Text: a.Name + inSandbox(a.Mode)})
 	}
 	return choices
 }
@@ -60,3 +56,11 @@ func (a accountView) Kind() string {
 
 // State returns the status in words.
 func (a accountView) State() string { return capitalized(a.Status) }
+
+// sourceChoices lists accounts to pay from, with what is available.
+func sourceChoices(list []accountView) (choices []choice) {
+	for _, a := range list {
+		choices = append(choices, choice{Value: a.ID, Text: a.Name + inSandbox(a.Mode) + ": " + a.Available() + " available"})
+	}
+	return choices
+}

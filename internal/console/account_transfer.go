@@ -19,21 +19,19 @@ func (c *Console) transferRoutes() []Route {
 
 // transferForm moves money from one account to another.
 type transferForm struct {
-	From                    accountView
-	Others                  []accountView // possible targets
-	To, Amount, Description string
-	Review                  bool
-	Cents                   int64
+	From   accountView
+	Others []accountView // possible targets
+	Target accountView   // the account that receives the money
+	Review bool
+	Cents  int64
 }
 
-// Target returns the account that receives the money.
-func (f transferForm) Target() (a accountView) {
-	for _, one := range f.Others {
-		if one.ID == f.To {
-			a = one
-		}
+// Targets returns the accounts to choose from.
+func (f transferForm) Targets() (list []choice) {
+	for _, a := range f.Others {
+		list = append(list, choice{Value: a.ID, Text: a.Name + ": " + a.Available() + " available"})
 	}
-	return a
+	return list
 }
 
 // Money returns the amount for display. FromAfter and ToAfter return the available balances after it.
@@ -42,7 +40,7 @@ func (f transferForm) FromAfter() string {
 	return api.FormatAmount(f.From.AvailableBalance-f.Cents, f.From.Currency)
 }
 func (f transferForm) ToAfter() string {
-	return api.FormatAmount(f.Target().AvailableBalance+f.Cents, f.From.Currency)
+	return api.FormatAmount(f.Target.AvailableBalance+f.Cents, f.From.Currency)
 }
 
 // transferForm reads the account named in the URL, and the accounts that its money can go to.
@@ -64,6 +62,9 @@ func (v *visit) transferForm() (f transferForm, err error) {
 	for _, a := range all {
 		if a.ID != from.ID && a.Currency == from.Currency && a.Mode == from.Mode && a.Status != api.AccountClosed {
 			f.Others = append(f.Others, accountView{a})
+			if a.ID == v.field("destination_account_id") {
+				f.Target = accountView{a}
+			}
 		}
 	}
 	return f, nil
@@ -83,53 +84,44 @@ func (c *Console) transfer(v *visit) error {
 	if err != nil {
 		return err
 	}
-	f.To, f.Amount, f.Description = v.field("destination_account_id"), v.field("amount_cents"), v.field("description")
-	var wrong fault.Violations
-	if f.Target().ID == "" {
-		wrong.Add("destination_account_id", "must be chosen")
-	}
-	if f.Cents, err = api.ParseAmount(f.Amount, f.From.Currency); err != nil || f.Cents == 0 {
-		wrong.Add("amount_cents", "must be a number such as 1,500.00")
-	} else if f.Cents > f.From.AvailableBalance {
-		wrong.Add("amount_cents", "is more than the account has: "+api.FormatAmount(f.From.AvailableBalance, f.From.Currency)+" is available")
-	}
-	err = wrong.Err()
+	in := ledger.TransferInput{TransferCreate: api.TransferCreate{SourceAccountID: f.From.ID}}
+	err = v.bind(&in, f.From.Currency, func(wrong *fault.Violations) {
+		if f.Target.ID == "" {
+			wrong.Add("destination_account_id", "must be chosen")
+		}
+		if in.Amount > f.From.AvailableBalance {
+			wrong.Add("amount_cents", "is more than the account has: "+api.FormatAmount(f.From.AvailableBalance, f.From.Currency)+" is available")
+		}
+	})
+	f.Cents = in.Amount
 	switch do := v.field("do"); {
 	case err != nil || do == "change":
 	case do != "send":
 		f.Review = true
 	default:
-		_, err = change(v, c.Ledger.Transfer, ledger.TransferInput{TransferCreate: api.TransferCreate{
-			SourceAccountID: f.From.ID, DestinationAccountID: f.To, Amount: f.Cents, Description: optional(f.Description)}})
-		if err == nil {
-			return v.done("Moved "+f.Money()+" to "+f.Target().Name+".", v.path("accounts", f.From.ID))
+		if _, err = change(v, c.Ledger.Transfer, in); err == nil {
+			return v.done("Moved "+f.Money()+" to "+f.Target.Name+".", v.path("accounts", f.From.ID))
 		}
 	}
-	if p, status, ok := formProblems(err, "destination_account_id", "amount_cents", "description"); ok {
-		return v.showAgain(status, "accounts_transfer", "Move money", p, f)
-	}
+	page := func(v *visit) error { return v.show("accounts_transfer", "Move money", f) }
 	if err != nil {
-		return err
+		return v.again(err, page)
 	}
-	return v.show("accounts_transfer", "Move money", f)
+	return page(v)
 }
 
 // addTestMoney adds money to a sandbox account.
 func (c *Console) addTestMoney(v *visit) error {
-	typed := v.field("amount_cents")
-	if refused := v.need(access.AccountsWrite); refused != nil {
-		return refused
+	if err := v.need(access.AccountsWrite); err != nil {
+		return err
 	}
 	to, err := read(v, c.Ledger.Get, ledger.Input{ID: v.R.PathValue("id")})
 	if err != nil {
 		return err
 	}
-	cents, err := api.ParseAmount(typed, to.Currency)
-	if err != nil || cents == 0 {
-		err = fault.Invalid("amount_cents", "must be a number such as 1,500.00")
+	in := payout.DepositInput{SimulatedDeposit: api.SimulatedDeposit{AccountID: to.ID}}
+	if err = v.bind(&in, to.Currency); err == nil {
+		_, err = change(v, c.Sandbox.Deposit, in)
 	}
-	if err == nil {
-		_, err = change(v, c.Sandbox.Deposit, payout.DepositInput{SimulatedDeposit: api.SimulatedDeposit{AccountID: v.R.PathValue("id"), AmountCents: cents}})
-	}
-	return v.accountStep(err, "Added test money. No real money moved.", func(data *ledgerAccountPage) { data.TestMoney = typed })
+	return v.accountStep(err, "Added test money. No real money moved.")
 }
