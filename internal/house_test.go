@@ -42,6 +42,7 @@ func layers() [][]string {
 		{"internal/approval"},
 		{"internal/ledger"},
 		{"internal/organization", "internal/workspace", "internal/directory", "internal/auditlog"},
+		{"internal/payout/control"},
 		{"internal/payout"},
 		{"internal/payout/dispatch"},
 		{"internal/backup", "internal/leaver", "internal/operator"},

@@ -10,7 +10,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/directory"
 	"bursar/internal/fault"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 )
 
 func (c *Console) ruleRoutes() []Route {
@@ -218,11 +218,11 @@ func (c *Console) rulesPage(v *visit) error {
 
 func (v *visit) rulesData() ([]guardList, error) {
 	var approvals, most []guardView
-	rules, err := read(v, v.console.Rules.ListRules, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
+	rules, err := read(v, v.console.Rules.ListRules, control.ListInput{WorkspaceID: &v.workspace.ID})
 	if err != nil {
 		return nil, err
 	}
-	limits, err := read(v, v.console.Rules.ListLimits, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
+	limits, err := read(v, v.console.Rules.ListLimits, control.ListInput{WorkspaceID: &v.workspace.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -252,12 +252,12 @@ func (v *visit) rulesData() ([]guardList, error) {
 }
 
 func (c *Console) removeRule(v *visit) error {
-	gone, err := change(v, c.Rules.RemoveRule, payout.GuardInput{ID: v.R.PathValue("id")})
+	gone, err := change(v, c.Rules.RemoveRule, control.Input{ID: v.R.PathValue("id")})
 	return v.guardRemoved(err, "Rule", gone.ApprovalID)
 }
 
 func (c *Console) confirmRule(v *visit) error {
-	kept, err := change(v, c.Rules.ConfirmRule, payout.GuardInput{ID: v.R.PathValue("id")})
+	kept, err := change(v, c.Rules.ConfirmRule, control.Input{ID: v.R.PathValue("id")})
 	switch {
 	case err == nil && kept.ApprovalID != "":
 		return v.done("The rule stays suspended until another person approves it.", v.path("rules"))
@@ -268,7 +268,7 @@ func (c *Console) confirmRule(v *visit) error {
 }
 
 func (c *Console) removeLimit(v *visit) error {
-	gone, err := change(v, c.Rules.RemoveLimit, payout.GuardInput{ID: v.R.PathValue("id")})
+	gone, err := change(v, c.Rules.RemoveLimit, control.Input{ID: v.R.PathValue("id")})
 	return v.guardRemoved(err, "Limit", gone.ApprovalID)
 }
 

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/directory"
 	"bursar/internal/fault"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 )
 
 // ruleForm is the form of a new rule.
@@ -140,7 +140,7 @@ func (c *Console) addRule(v *visit) error {
 		return err
 	}
 	var wrong fault.Violations
-	in := payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
+	in := control.RuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
 		WorkspaceID: &v.workspace.ID, Mode: &f.Mode, AccountID: optional(v.field("account_id")), Rail: optional(v.field("rail")), ClientID: optional(v.field("client_id")),
 		AboveCents: typedCents(&wrong, "above_cents", f.Above, currency), UpToCents: typedCents(&wrong, "up_to_cents", f.UpTo, currency),
 		Role: optional(v.field("role")), KeysMayApprove: &f.KeysMay,
@@ -220,7 +220,7 @@ func (c *Console) setLimit(v *visit) error {
 		return err
 	}
 	var wrong fault.Violations
-	in := payout.SetLimitInput{PayoutLimitSet: api.PayoutLimitSet{
+	in := control.LimitInput{PayoutLimitSet: api.PayoutLimitSet{
 		WorkspaceID: &v.workspace.ID, Mode: &f.Mode, AccountID: optional(v.field("account_id")), MakerID: optional(v.field("maker_id")), EntryID: optional(f.EntryID), Rail: optional(v.field("rail")),
 		Per: f.Per, Each: optional(f.Each), AmountCents: typedCents(&wrong, "amount_cents", f.Amount, currency),
 	}}

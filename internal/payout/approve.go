@@ -189,7 +189,7 @@ func (s *Service) drop(tx *db.Tx, a approval.Approval, shown terms) (changes aud
 		WHERE `+column+` = $1 AND status = 'initiated' RETURNING `+sentRow.Columns, a.SubjectID, reason, tx.Now())
 	for _, p := range list {
 		if err == nil {
-			err = s.rules.discount(tx, *p)
+			err = s.rules.DiscountSums(tx, p.spending())
 		}
 	}
 	return changes, shown.words(), err

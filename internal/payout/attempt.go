@@ -10,6 +10,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 )
 
@@ -463,7 +464,7 @@ func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[
 
 // store writes the change: attempts and payouts, whose rows the transaction has locked, and then the ledger. Failed payouts are removed
 // from the limits.
-func (c *change) store(tx *db.Tx, rules *Rules) error {
+func (c *change) store(tx *db.Tx, rules *control.Service) error {
 	for _, a := range c.attempts {
 		if err := tx.Exec(`UPDATE payout_attempt SET state = $3, code = $4, text = $5, reference = $6, ask_at = $7, asked = $8, answered_at = $9, settled_at = $10, settled_as = $11, submission = $12, accepted = $13,
 				resolved = $14, not_paid = $15 WHERE id = $1 AND state = $2`,
@@ -490,15 +491,12 @@ func (c *change) store(tx *db.Tx, rules *Rules) error {
 		if p.recovered() {
 			continue // no limit has counted it
 		}
-		if err := rules.giveBack(tx, *p); err != nil {
+		if err := rules.GiveBack(tx, p.spending()); err != nil {
 			return err
 		}
 	}
 	for _, p := range c.pay {
-		if err := rules.Count(tx, p.spending()); err != nil {
-			return err
-		}
-		if err := rules.recount(tx, *p); err != nil {
+		if err := rules.CountPaid(tx, p.spending()); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 )
 
@@ -54,11 +55,11 @@ func (s *Sending) claim(ctx context.Context, r *rail.Rail, identity func() strin
 	}
 	for {
 		claimed, err = s.claimDue(ctx, r, identity)
-		var unready *unreadyError
+		var unready *control.UnreadyError
 		if !errors.As(err, &unready) {
 			return claimed, err
 		}
-		if err := s.vault.Ready(ctx, unready.workspace); err != nil {
+		if err := s.vault.Ready(ctx, unready.Workspace); err != nil {
 			return nil, err
 		}
 	}
@@ -160,13 +161,13 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 		}
 		news := make([]holding, 0, len(holds))
 		for _, subject := range slices.Sorted(maps.Keys(holds)) {
-			h, err := s.rules.hold(tx, holds[subject].Payout, holds[subject].why)
+			h, err := s.holds.hold(tx, holds[subject].Payout, holds[subject].why)
 			if err != nil {
 				return c, none, err
 			}
 			c.events, news = append(c.events, h.events...), append(news, h)
 		}
-		return c, audit.All(c.events...), s.rules.mailHeld(tx, systemCaller(), news...)
+		return c, audit.All(c.events...), s.holds.mail(tx, systemCaller(), news...)
 	})
 	if err != nil {
 		return nil, err
@@ -189,7 +190,7 @@ func stillTrusted(tx *db.Tx, r *rail.Rail, identity func() string) (bool, error)
 // held is a payout that is held back, alone or with its batch.
 type held struct {
 	*Payout
-	why []obstacle
+	why []control.Obstacle
 }
 
 // heldBack returns the held payouts, by their subjects: a limit or a rule became stricter since they were approved. Stopped payouts fail,
@@ -209,7 +210,7 @@ func (s *Sending) heldBack(q db.Q, list []claimable) (map[string]held, error) {
 	}
 	found := map[string]held{}
 	for _, subject := range subjects {
-		why, err := s.rules.obstacles(q, together[subject]...)
+		why, err := obstacles(q, s.rules, together[subject]...)
 		if err != nil {
 			return nil, err
 		}
@@ -221,10 +222,10 @@ func (s *Sending) heldBack(q db.Q, list []claimable) (map[string]held, error) {
 }
 
 // hold keeps a claimed payout pending.
-func (c *change) hold(p *Payout, why []obstacle) {
+func (c *change) hold(p *Payout, why []control.Obstacle) {
 	c.become(p, Pending)
 	p.Attention = Recheck
-	texts := obstacleTexts(why)
+	texts := control.ObstacleTexts(why)
 	c.addEvent(audit.PayoutAttention, p, Pending, "The payout is held: %s", texts)
 	c.events[len(c.events)-1].Changes.Add("held_by", nil, texts)
 }

@@ -21,6 +21,7 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/institution"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
@@ -30,7 +31,7 @@ type draft struct {
 	Payout
 	number  string // of the destination account
 	on      *rail.Rail
-	need    Need
+	need    control.Need
 	exceeds []string // the rules by sum that apply to it
 	faults  []error  // everything that prevents paying it; all of them are faults
 	existed bool     // a payout with its external id existed already, and this is that payout
@@ -203,8 +204,7 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 			}
 		}
 		if a.Mode == api.ModeSandbox {
-			g, err := s.rules.guard(q, a.WorkspaceID)
-			services = g.services
+			services, err = s.rules.Services(q, a.WorkspaceID)
 			return err
 		}
 		// The simulator is part of the store, so a restored store knows all its payments.
@@ -239,7 +239,7 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 	}
 	return s.db.Read(ctx, func(q db.Q) (err error) {
 		left := a.Available // as read a moment ago: the reservation decides
-		used := map[counter]counted{}
+		used := control.Used{}
 		involved, err := approval.Involved(q, by.Actor)
 		if err != nil {
 			return err
@@ -254,13 +254,13 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 			}
 			spending := d.spending()
 			spending.At = s.db.Now()
-			if err := d.refuse(s.rules.checkLimits(q, spending, used)); err != nil {
+			if err := d.refuse(s.rules.CheckLimits(q, spending, used)); err != nil {
 				return err
 			}
 			if len(d.faults) == 0 {
 				left -= d.Amount
 			}
-			if d.exceeds, err = s.rules.wouldExceed(q, spending, used, len(d.faults) == 0); err != nil {
+			if d.exceeds, err = s.rules.WouldExceed(q, spending, used, len(d.faults) == 0); err != nil {
 				return err
 			}
 			if d.need, err = s.needs(q, by, involved, d.Payout, d.exceeds...); err != nil {
@@ -336,12 +336,12 @@ func funds(a ledger.Account, left, amount int64) error {
 
 // needs returns the approvals that a payout needs. A rule for a client applies only to payouts in which no one is involved except those who
 // stand behind the client now.
-func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout, exceeds ...string) (Need, error) {
+func (s *Service) needs(q db.Q, by db.Caller, involved []string, p Payout, exceeds ...string) (control.Need, error) {
 	ids := strings.Fields(p.Involved)
 	if ids[0] != by.ID || slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(involved, id) }) {
 		by = db.Caller{}
 	}
-	return s.rules.Need(q, p, by, exceeds...)
+	return s.rules.Need(q, p.spending(), by, exceeds...)
 }
 
 // involve records accounts that have a part in a payout. They are its requester and those who stand behind them, such as the person who
@@ -388,12 +388,12 @@ func (s *Service) screen(ctx context.Context, list []*draft) error {
 			continue
 		}
 		group.Go(func() error {
-			verdict, why, err := s.rules.screener.Screen(ctx, d.facts())
+			verdict, why, err := s.rules.Screen(ctx, d.facts())
 			switch verdict {
-			case Deny:
+			case control.Deny:
 				d.faults = append(d.faults, fault.New(api.CodeScreeningDenied, "the screening refuses it: %s", why))
-			case Hold:
-				d.need = d.need.or(Need{Approvals: 1, Why: "Somebody has to approve it, because the screening holds it: " + why})
+			case control.Hold:
+				d.need = d.need.Or(control.Need{Approvals: 1, Why: "Somebody has to approve it, because the screening holds it: " + why})
 			}
 			return err
 		})

@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 )
 
@@ -30,7 +31,7 @@ func (s *Sending) Take(ctx context.Context, from rail.Connector, list []rail.Not
 type taking struct {
 	*change
 	tx        *db.Tx
-	rules     *Rules
+	rules     *control.Service
 	from      rail.Connector
 	mode      string
 	found     map[string]*attempt

@@ -122,7 +122,7 @@ func readSent(r db.Rows) *Payout {
 
 // Find reads a payout; its id is empty if there is none.
 func Find(q db.Q, id string) (Payout, error) {
-	return first(db.Collect(q, wholeRow.Read, selectPayouts+` WHERE p.id = $1`, id))
+	return db.First(q, wholeRow.Read, selectPayouts+` WHERE p.id = $1`, id)
 }
 
 // EndToEndID returns the name of an attempt at every rail. It follows from the payout and the number of the attempt, so every copy of the

@@ -19,6 +19,8 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
+	"bursar/internal/payout/control"
+	"bursar/internal/vault"
 )
 
 // Recheck marks a payout that is held. A limit or a rule became stricter after its money was reserved, or its request or a vote for it
@@ -28,249 +30,33 @@ const Recheck = "recheck"
 // KindRecheck is the kind of approvals that release held payouts.
 const KindRecheck = "payout_recheck"
 
-// obstacle is a limit or a rule that holds a payout.
-type obstacle struct {
-	Name      string `json:"name"` // of the limit, with its version, or of the rule
-	Text      string `json:"text"`
-	Approvals int    `json:"approvals"`
-	Role      string `json:"role,omitzero"`
+// obstacles returns what holds payouts that are claimed or held, all of one batch or a single one.
+func obstacles(q db.Q, rules *control.Service, list ...*Payout) ([]control.Obstacle, error) {
+	some := make([]control.Reserved, len(list))
+	for i, p := range list {
+		some[i] = p.controlled()
+	}
+	return rules.Obstacles(q, some, func(batch string) ([]control.Reserved, error) {
+		return db.Collect(q, func(r db.Rows) control.Reserved { return readSent(r).controlled() },
+			`SELECT `+sentRow.Columns+` FROM payout WHERE batch_id = $1 ORDER BY id`, batch)
+	})
 }
 
-// ruleLag bounds the time from determining the approvals that a payout needs to reserving its money. The payout is screened in between, and
-// another node may not have learned of a new rule yet.
-const ruleLag = 2 * time.Minute
-
-// comparison compares payouts of one batch, or a single one, with the current rules and limits of their workspace.
-type comparison struct {
-	rules     *Rules
-	q         db.Q
-	limits    []limit            // per payout
-	demanding []rule             // rules that demand approvals
-	freed     []rule             // suspended rules by which payouts needed no approval
-	sums      map[batchSum]int64 // of the whole batch
-	demands   map[string]demand  // of approvals, by their ids
-	leaks     bool               // an API key was reported as compromised
-	leaked    map[string]leaked  // by approval
-}
-
-// compare returns a comparison, or nil if nothing in the workspace could hold a payout.
-func (r *Rules) compare(q db.Q, g guard) *comparison {
-	c := &comparison{rules: r, q: q, demands: map[string]demand{}, leaks: g.leaks, leaked: map[string]leaked{}}
-	for _, l := range g.limits {
-		if l.Per == api.LimitPerPayout {
-			c.limits = append(c.limits, l)
-		}
-	}
-	for _, u := range g.rules {
-		if u.Approvals > 0 {
-			c.demanding = append(c.demanding, u)
-		}
-	}
-	for _, u := range g.alone {
-		if u.Approvals == 0 {
-			c.freed = append(c.freed, u)
-		}
-	}
-	if len(c.limits) == 0 && len(c.demanding) == 0 && len(c.freed) == 0 && !c.leaks {
-		return nil
-	}
-	return c
-}
-
-// checkedBatch is a batch of which no waiting payout was held, at an epoch of the store.
-type checkedBatch struct {
-	epoch uint64
-	sums  map[batchSum]int64
-}
-
-// maxBatches bounds how many batches are cached.
-const maxBatches = 1000
-
-// obstacles returns what holds payouts that are claimed or held, all of one batch or a single one. A batch is held if any of its waiting
-// payouts is, even one that is not due yet. Its payouts are read once, and again after a limit or rule may have changed: a large batch is
-// claimed in many parts.
-func (r *Rules) obstacles(q db.Q, list ...*Payout) ([]obstacle, error) {
-	g, err := r.guard(q, list[0].WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	c, batch := r.compare(q, g), list[0].Batch
-	if c == nil || batch == "" {
-		return c.obstacles(list)
-	}
-	if known, ok := r.batches.GetIfPresent(batch); ok && known.epoch == g.epoch {
-		c.sums = known.sums
-		return c.obstacles(list)
-	}
-	var waiting []*Payout
-	if waiting, c.sums, err = c.members(batch); err != nil {
-		return nil, err
-	}
-	found, err := c.obstacles(append(waiting, list...))
-	if err == nil && len(found) == 0 {
-		r.batches.Set(batch, checkedBatch{g.epoch, c.sums})
-	}
-	return found, err
-}
-
-// members reads the payouts of a batch that wait to be sent, and the sums of all its payouts.
-func (c *comparison) members(batch string) (waiting []*Payout, sums map[batchSum]int64, err error) {
-	byPayee := slices.ContainsFunc(c.demanding, func(u rule) bool { return u.Each == api.EachPayee })
-	sums = map[batchSum]int64{}
-	err = c.q.Each(func(r db.Rows) error {
-		p := readSent(r)
-		p.addTo(sums, byPayee)
-		if p.Status == Pending && p.Attention != Contradicted {
-			waiting = append(waiting, p)
-		}
-		return nil
-	}, `SELECT `+sentRow.Columns+` FROM payout WHERE batch_id = $1 ORDER BY id`, batch)
-	return waiting, sums, err
-}
-
-// obstacles returns what became stricter since the money of payouts was reserved and was not overridden. These are limits per payout that
-// they exceed, and rules that demand more approvals than they had, or approvals by another role. Limits by day have counted the
-// payouts when their money was reserved. A rule is stricter if it was made after their approval was requested.
-func (c *comparison) obstacles(list []*Payout) (found []obstacle, err error) {
-	if c == nil {
-		return nil, nil
-	}
-	for _, p := range list {
-		over := func(name string) bool {
-			return slices.Contains(strings.Fields(p.Overrides), name) || slices.ContainsFunc(found, func(o obstacle) bool { return o.Name == name })
-		}
-		for _, find := range []func(*Payout) (leaked, error){c.leakedVote, c.leakedRequest} {
-			key, err := find(p)
-			if err != nil {
-				return nil, err
-			}
-			if key.id != "" && !over(key.obstacle().Name) {
-				found = append(found, key.obstacle())
-			}
-		}
-		var exceeded []limit
-		for _, l := range c.limits {
-			if p.Amount > l.AmountCents && !over(l.edition()) {
-				exceeded = append(exceeded, l)
-			}
-		}
-		spending := p.spending()
-		if err := spending.findPayees(c.q, exceeded); err != nil {
-			return nil, err
-		}
-		for _, l := range matchingLimits(exceeded, spending) {
-			found = append(found, obstacle{Name: l.edition(), Text: "the limit " + l.ID + ": " + limitText(l.PayoutLimit), Approvals: 1})
-		}
-		o, err := c.suspended(p)
-		if err != nil {
-			return nil, err
-		}
-		if o.Name != "" && !over(o.Name) {
-			found = append(found, o)
-		}
-		decided := int64(0)
-		for _, u := range c.demanding {
-			if u.activeAt <= p.CreatedAt-ruleLag.Milliseconds() || over(u.ID) {
-				continue
-			}
-			if decided == 0 {
-				if decided, err = p.demandedAt(c.q); err != nil {
-					return nil, err
-				}
-			}
-			if u.activeAt <= decided-ruleLag.Milliseconds() {
-				continue
-			}
-			stricter, err := c.stricter(u, p)
-			if err != nil {
-				return nil, err
-			}
-			if stricter {
-				found = append(found, obstacle{u.ID, "the rule " + u.ID + ": " + ruleText(u.ApprovalRuleTerms), int(u.Approvals), u.Role})
-			}
-		}
-	}
-	return found, nil
-}
-
-// suspended returns the suspended rule that let a payout go without approval, if an approval is needed by now. One person alone made that
-// rule, and a second person has joined since.
-func (c *comparison) suspended(p *Payout) (o obstacle, err error) {
-	if p.ApprovalsNeeded > 0 {
-		return o, nil
-	}
-	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients contain their id
-	at := slices.IndexFunc(c.freed, func(u rule) bool { return u.matches(*p, p.Rail, p.Amount, maker) })
-	if at < 0 {
-		return o, nil
-	}
-	need, err := c.rules.Need(c.q, *p, maker)
-	if err != nil || need.Approvals == 0 {
-		return o, err
-	}
-	u := c.freed[at]
-	return obstacle{fmt.Sprintf("%s@%d", u.ID, u.activeAt), "the rule " + u.ID + " is suspended, because one person alone has made it: " + ruleText(u.ApprovalRuleTerms),
-		need.Approvals, need.Role}, nil
-}
-
-// edition names the current version of a limit.
-func (l limit) edition() string { return fmt.Sprintf("%s@%d", l.ID, l.version) }
-
-// demandedAt returns when it was determined how many approvals a payout needs. That is when the approval by which its money was reserved
-// was requested. If the money was reserved by an earlier approval or none, it is when the money was reserved.
-func (p *Payout) demandedAt(q db.Q) (at int64, err error) {
-	if p.ApprovalID == "" {
-		return p.ReservedAt, nil
-	}
-	found, err := q.Row(`SELECT created_at FROM approval WHERE id = $1 AND decided_at = $2`, p.ApprovalID, p.ReservedAt).Scan(&at)
-	if !found {
-		at = p.ReservedAt
-	}
-	return at, err
-}
-
-// stricter reports whether a rule matches a payout, or its batch as in needsBatch, and demands more than when its money was reserved. A
-// rule by sum matches if the payout, or its batch, is above the amount without others.
-func (c *comparison) stricter(u rule, p *Payout) (bool, error) {
-	maker := db.Caller{Actor: audit.Actor{ID: p.MakerID, Type: audit.Client}} // rules for clients contain their id
-	sum, summed := c.sums[batchSum{u.Rail, ""}]
-	if u.bySum() {
-		if !u.about(*p, p.Rail, maker) || c.alone(u, p) <= *u.AboveCents {
-			return false, nil
-		}
-	} else if !u.matches(*p, p.Rail, p.Amount, maker) && !(summed && u.matches(*p, u.Rail, sum, maker)) {
-		return false, nil
-	}
-	if u.Approvals > p.ApprovalsNeeded || u.Approvals == 0 || u.Role == "" && u.KeysMayApprove {
-		return u.Approvals > p.ApprovalsNeeded, nil
-	}
-	had, err := c.demanded(p)
-	return u.Role != "" && had.Role != u.Role || had.KeysMayApprove && !u.KeysMayApprove, err
-}
-
-// demanded returns which votes the approval of a payout needed.
-func (c *comparison) demanded(p *Payout) (demand, error) {
-	if had, known := c.demands[p.ApprovalID]; known {
-		return had, nil
-	}
-	if !c.rules.vault.Loaded(p.WorkspaceNumber) {
-		return demand{}, &unreadyError{p.WorkspaceNumber}
-	}
-	role, keysMay, err := c.rules.approvals.Demanded(c.q, p.ApprovalID)
-	had := demand{Role: role, KeysMayApprove: keysMay}
-	c.demands[p.ApprovalID] = had
-	return had, err
+// controlled returns a payout whose money is reserved as rules and limits know it.
+func (p *Payout) controlled() control.Reserved {
+	return control.Reserved{Spending: p.spending(), WorkspaceNumber: p.WorkspaceNumber, Batch: p.Batch, Waits: p.Status == Pending && p.Attention != Contradicted,
+		MakerID: p.MakerID, KeyID: p.KeyID, ApprovalID: p.ApprovalID, ApprovalsNeeded: p.ApprovalsNeeded, Overrides: p.Overrides, CreatedAt: p.CreatedAt}
 }
 
 // recheckTerms are what an approval of held payouts is for.
 type recheckTerms struct {
-	AccountID string     `json:"account_id"`
-	Payee     string     `json:"payee,omitzero"` // of a single one
-	Total     int64      `json:"total"`
-	Currency  string     `json:"currency"`
-	Payouts   int        `json:"payouts"`
-	Digest    string     `json:"digest"` // of their ids
-	Obstacles []obstacle `json:"obstacles"`
+	AccountID string             `json:"account_id"`
+	Payee     string             `json:"payee,omitzero"` // of a single one
+	Total     int64              `json:"total"`
+	Currency  string             `json:"currency"`
+	Payouts   int                `json:"payouts"`
+	Digest    string             `json:"digest"` // of their ids
+	Obstacles []control.Obstacle `json:"obstacles"`
 }
 
 // digestOf returns a digest of the ids of payouts. The terms of each payout have a code of their own.
@@ -295,13 +81,6 @@ func (p Payout) subjectOf() (column, id string) {
 	return "id", p.ID
 }
 
-// unreadyError reports that the vault must be made ready for a workspace before the transaction.
-type unreadyError struct{ workspace int64 }
-
-func (e *unreadyError) Error() string {
-	return fmt.Sprintf("the vault is not ready for workspace %d", e.workspace)
-}
-
 // holding is a payout or a batch that is held.
 type holding struct {
 	mail.HeldPayout
@@ -311,16 +90,22 @@ type holding struct {
 	events      []audit.Event // of payouts that are held with the one that was claimed
 }
 
+// holds holds payouts, and lets people know.
+type holds struct {
+	vault     *vault.Vault
+	approvals *approval.Service
+}
+
 // hold holds the remaining payouts of a held payout's batch, and requests their approval if a second person could give it. That approval
 // replaces one that waits for payouts of the batch. The caller has stored the payout.
-func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error) {
+func (r holds) hold(tx *db.Tx, p *Payout, why []control.Obstacle) (h holding, err error) {
 	people, err := access.ObserveSecondPerson(tx, access.Payouts, p.WorkspaceID)
 	if err != nil {
 		return h, err
 	}
 	waits := people.Demanded() || people.Available()
 	if waits && !r.vault.Loaded(p.WorkspaceNumber) {
-		return h, &unreadyError{p.WorkspaceNumber}
+		return h, &control.UnreadyError{p.WorkspaceNumber}
 	}
 	column, subject := p.subjectOf()
 	more, err := db.Collect(tx.Q, firstText, `UPDATE payout SET attention = $2, updated_at = $3 WHERE `+column+` = $1 AND status = 'pending' AND attention = '' RETURNING id`,
@@ -335,7 +120,7 @@ func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error
 	if _, err := approval.VoidKind(tx, systemCaller(), KindRecheck, subject, "other payouts of the batch are held, too"); err != nil {
 		return h, err
 	}
-	h.workspaceID, h.ID, h.Why = p.WorkspaceID, subject, obstacleTexts(why)
+	h.workspaceID, h.ID, h.Why = p.WorkspaceID, subject, control.ObstacleTexts(why)
 	if p.Batch != "" {
 		h.Batch = len(list)
 	}
@@ -361,15 +146,15 @@ func (r *Rules) hold(tx *db.Tx, p *Payout, why []obstacle) (h holding, err error
 }
 
 // askToRelease requests the approval of held payouts of one batch, or of a single one.
-func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []obstacle) (id string, err error) {
+func (r holds) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []control.Obstacle) (id string, err error) {
 	p := list[0]
 	t := recheckTerms{AccountID: p.AccountID, Currency: p.Currency, Payouts: len(list), Obstacles: why}
 	if p.Batch == "" {
 		t.Payee = p.AccountName
 	}
-	need := Need{Approvals: 1}
+	need := control.Need{Approvals: 1}
 	for _, o := range why {
-		need = need.or(Need{Approvals: o.Approvals, Role: o.Role, Why: o.Text})
+		need = need.Or(control.Need{Approvals: o.Approvals, Role: o.Role, Why: o.Text})
 	}
 	all, ids := make([]*draft, len(list)), make([]string, len(list))
 	for i, one := range list {
@@ -389,9 +174,9 @@ func (r *Rules) askToRelease(tx *db.Tx, maker db.Caller, list []*Payout, why []o
 // firstText reads a column of text.
 func firstText(r db.Rows) string { return r.Text(0) }
 
-// mailHeld mails requesters and approvers which payouts are held. Each gets one mail for everything that one transaction holds. The caller
+// mail mails requesters and approvers which payouts are held. Each gets one mail for everything that one transaction holds. The caller
 // gets none.
-func (r *Rules) mailHeld(tx *db.Tx, by db.Caller, list ...holding) error {
+func (r holds) mail(tx *db.Tx, by db.Caller, list ...holding) error {
 	type reader struct {
 		workspaceID, accountID, client string
 		task                           mail.HeldTask
@@ -498,7 +283,7 @@ func (s *Service) recheckKind() approval.Kind {
 			}
 			var changes audit.Changes
 			changes.Add("attention", Recheck, "")
-			return changes, t.words() + ", which " + obstacleTexts(t.Obstacles) + " held", s.override(tx, list, t.Obstacles)
+			return changes, t.words() + ", which " + control.ObstacleTexts(t.Obstacles) + " held", s.override(tx, list, t.Obstacles)
 		},
 		Drop: func(tx *db.Tx, a approval.Approval, t recheckTerms) (audit.Changes, string, error) {
 			list, err := s.heldBy(tx, "recheck_id", a.ID)
@@ -518,7 +303,7 @@ func (s *Service) recheckKind() approval.Kind {
 			return "Release " + t.words(), []api.ApprovalField{
 				{Field: "amount", After: api.FormatAmount(t.Total, t.Currency)},
 				{Field: "payouts", After: fmt.Sprint(t.Payouts)},
-				{Field: "held_by", After: obstacleTexts(t.Obstacles)},
+				{Field: "held_by", After: control.ObstacleTexts(t.Obstacles)},
 			}
 		},
 	}.Decoding()
@@ -532,14 +317,6 @@ func (s *Service) recheckKind() approval.Kind {
 		return rows, err
 	}
 	return kind
-}
-
-func obstacleTexts(list []obstacle) string {
-	texts := make([]string, len(list))
-	for i, o := range list {
-		texts[i] = o.Text
-	}
-	return strings.Join(texts, "; ")
 }
 
 // heldBy reads and locks held payouts, with their account numbers.
@@ -559,7 +336,7 @@ func (s *Service) heldBy(tx *db.Tx, column, value string) ([]*draft, error) {
 }
 
 // override lets held payouts be sent at the next window of their rail, despite the obstacles.
-func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
+func (s *Service) override(tx *db.Tx, list []*draft, over []control.Obstacle) error {
 	for _, d := range list {
 		pays, err := d.asReserved(tx)
 		if err != nil {
@@ -585,7 +362,7 @@ func (s *Service) override(tx *db.Tx, list []*draft, over []obstacle) error {
 
 // release returns the reserved money of a payout that is not sent, and removes it from the limits.
 func (s *Service) release(tx *db.Tx, d *draft) error {
-	if err := s.rules.giveBack(tx, d.Payout); err != nil {
+	if err := s.rules.GiveBack(tx, d.spending()); err != nil {
 		return err
 	}
 	held, forged, err := d.held(tx)
@@ -632,7 +409,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		for i, d := range list {
 			all[i] = &d.Payout
 		}
-		why, err := s.rules.obstacles(tx.Q, all...)
+		why, err := obstacles(tx.Q, s.rules, all...)
 		if err == nil && len(why) > 0 {
 			out.ApprovalID, err = approval.PendingOf(tx.Q, KindRecheck, subject)
 		}
@@ -646,9 +423,9 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 			if err := s.mayOverride(by, p); err != nil {
 				return out, none, err
 			}
-			h, err := s.rules.hold(tx, all[0], why) // a second person may be there by now
+			h, err := s.holds.hold(tx, all[0], why) // a second person may be there by now
 			if err == nil {
-				err = s.rules.mailHeld(tx, by, h)
+				err = s.holds.mail(tx, by, h)
 			}
 			if err != nil {
 				return out, none, err
@@ -666,7 +443,7 @@ func (s *Service) Confirm(ctx context.Context, by db.Caller, in Input) (api.Payo
 		for i, d := range list {
 			rows[i] = d.event(audit.PayoutRecheckApproved, "Confirmed the payout of")
 			rows[i].Changes.Add("attention", Recheck, "")
-			rows[i].Changes.Add("held_by", nil, obstacleTexts(why))
+			rows[i].Changes.Add("held_by", nil, control.ObstacleTexts(why))
 		}
 		if err := s.override(tx, list, why); err != nil {
 			return out, none, err

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
@@ -38,7 +40,8 @@ type Sending struct {
 	db    *db.DB
 	vault *vault.Vault
 	rails *rail.Rails
-	rules *Rules
+	rules *control.Service
+	holds holds
 	log   *slog.Logger
 	node  string
 	now   func() int64 // the time of the database in Unix milliseconds
@@ -46,8 +49,8 @@ type Sending struct {
 }
 
 // NewSending returns the store of payouts for a node that sends them.
-func NewSending(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, log *slog.Logger, now func() int64) *Sending {
-	return &Sending{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text(), now: now}
+func NewSending(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *control.Service, approvals *approval.Service, log *slog.Logger, now func() int64) *Sending {
+	return &Sending{db: d, vault: v, rails: rails, rules: rules, holds: holds{v, approvals}, log: log, node: rand.Text(), now: now}
 }
 
 // Alarms counts what an operator has to look at.

@@ -1,6 +1,7 @@
 package payout
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"time"
@@ -61,7 +62,7 @@ func (s *Sandbox) Deposit(ctx context.Context, by db.Caller, in DepositInput) (w
 		if a.Available+a.Reserved+a.Pending+in.AmountCents > maxSimulated {
 			return web.Created[api.Deposit]{}, audit.Event{}, fault.Invalid("amount_cents", "an account of the sandbox holds at most "+api.FormatAmount(maxSimulated, a.Currency))
 		}
-		d, event, err := ledger.Deposit(tx, a, in.AmountCents, api.DepositFromSimulation, text(in.Reference), true)
+		d, event, err := ledger.Deposit(tx, a, in.AmountCents, api.DepositFromSimulation, web.Value(in.Reference), true)
 		return web.Created[api.Deposit]{Value: d}, event, err
 	})
 }
@@ -83,10 +84,7 @@ func (in *DriveInput) Validate(v *fault.Violations) {
 }
 
 func (in DriveInput) reason(usual string) string {
-	if in.Reason == nil {
-		return usual
-	}
-	return *in.Reason
+	return cmp.Or(web.Value(in.Reason), usual)
 }
 
 // Settle completes a payment that the simulator has received and not decided.
@@ -208,10 +206,10 @@ func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput)
 			if err != nil {
 				return api.ServiceHealth{}, event, err
 			}
-			if is := now.Of(in.ServiceName); is.Status == rail.Status(in.Status) && is.Reason == text(in.Reason) {
+			if is := now.Of(in.ServiceName); is.Status == rail.Status(in.Status) && is.Reason == web.Value(in.Reason) {
 				event = audit.None("the service was so already")
 			}
-			err = rail.SetSimulated(tx, workspaceID, in.ServiceName, rail.Status(in.Status), text(in.Reason))
+			err = rail.SetSimulated(tx, workspaceID, in.ServiceName, rail.Status(in.Status), web.Value(in.Reason))
 			if err != nil {
 				return api.ServiceHealth{}, event, err
 			}

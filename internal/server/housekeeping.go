@@ -11,7 +11,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/mail"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/work"
 )
 
@@ -49,7 +49,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
-		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx), payout.ExpireUsed(tx), mail.Expire(tx)); err != nil {
+		if err := errors.Join(budget.Expire(tx), directory.ExpireImports(tx), directory.ExpireMerges(tx), control.ExpireUsed(tx), mail.Expire(tx)); err != nil {
 			return struct{}{}, exempt, err
 		}
 		if err := s.vault.Expire(tx); err != nil {
