@@ -122,7 +122,7 @@ func excepted(list []exception, sql string) bool {
 // unsent is SQL that no request sends.
 func unsent(f fragment, engine string) bool {
 	return f.file == "payout/integrity.go" || f.file == "approval/ballot.go" || // when the integrity key is made
-		f.file == "payout/recheck.go" || // when a limit or rule became stricter
+		f.file == "payout/recheck.go" || f.file == "payout/control/obstacle.go" || // when a limit or rule became stricter
 		f.file == "db/outcome.go" || // when a connection breaks around COMMIT
 		strings.HasPrefix(f.parts[0], "SELECT entry_id FROM rail_notice WHERE payout_id") || // when a bank returns a payment twice
 		strings.HasPrefix(f.parts[0], " AND organization_id NOT IN (SELECT id FROM organization WHERE require_second_factor") || // of a session with one factor
