@@ -149,7 +149,7 @@ func (c *change) addEvent(action audit.Action, p *Payout, before, format string,
 // decide applies an answer about an attempt.
 func (c *change) decide(a *attempt, o rail.Outcome) {
 	about := cmp.Or(int64(o.Submission), a.submission)
-	duplicate := o.State == rail.Rejected && rail.Duplicate(o.Code)
+	duplicate := o.IsDuplicate()
 	if duplicate {
 		o.State, about = rail.Unknown, unidentified // it may have been paid
 	}
@@ -194,10 +194,10 @@ func (c *change) decide(a *attempt, o rail.Outcome) {
 		c.undecided(a, fmt.Sprintf("%s has rejected submission %d of attempt %d, but may have paid another submission", p.Rail, about, a.number))
 	case o.State == rail.Rejected:
 		a.state = rail.Rejected
-		if o.Code == "AM04" {
+		if o.Reason().FloatShort {
 			c.floatShort = append(c.floatShort, a)
 		}
-		c.failed(p, string(rail.FailureCode(o.Code)), o.Code, o.Text)
+		c.failed(p, string(o.Reason().Failure), o.Code, o.Text)
 	case o.State == rail.NotReceived && a.accepted != 0:
 		c.undecided(a, fmt.Sprintf("%s had received attempt %d, but no longer finds it", p.Rail, a.number))
 	case o.State == rail.NotReceived:
@@ -422,7 +422,7 @@ func (c *change) returned(a *attempt, n rail.Notice) bool {
 		return false
 	}
 	c.become(p, Reversed)
-	p.FailureCode, p.FailureReason, p.FailureText = string(rail.FailureCode(o.Code)), o.Code, o.Text
+	p.FailureCode, p.FailureReason, p.FailureText = string(o.Reason().Failure), o.Code, o.Text
 	c.addEvent(audit.PayoutReversed, p, Completed, "The payout came back: %s", why(p))
 	if !p.isReserved() {
 		return false // its debit is in suspense, too

@@ -224,7 +224,7 @@ type numbered struct {
 
 // mayBePaid reports whether a rail has received the attempt. One that it calls a duplicate was received before.
 func (n numbered) mayBePaid() bool {
-	return n.outcome.State != rail.Rejected || rail.Duplicate(n.outcome.Code)
+	return n.outcome.State != rail.Rejected || n.outcome.IsDuplicate()
 }
 
 // lookUpNext looks up the attempts that would have come next, and one that would have been submitted again. A payout that no rail can look
@@ -409,7 +409,7 @@ func (s *Sending) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error
 	before, accepted := p.UpdatedAt, int64(0)
 	submission := int64(max(1, found.outcome.Submission))
 	switch {
-	case rail.Duplicate(found.outcome.Code):
+	case found.outcome.Reason().Duplicate:
 		accepted = unidentified
 	case found.mayBePaid():
 		accepted = submission

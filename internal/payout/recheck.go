@@ -105,7 +105,7 @@ func (r holds) hold(tx *db.Tx, p *Payout, why []control.Obstacle) (h holding, er
 	}
 	waits := people.Demanded() || people.Available()
 	if waits && !r.vault.Loaded(p.WorkspaceNumber) {
-		return h, &control.UnreadyError{p.WorkspaceNumber}
+		return h, &control.UnreadyError{Workspace: p.WorkspaceNumber}
 	}
 	column, subject := p.subjectOf()
 	more, err := db.Collect(tx.Q, firstText, `UPDATE payout SET attention = $2, updated_at = $3 WHERE `+column+` = $1 AND status = 'pending' AND attention = '' RETURNING id`,

@@ -1,9 +1,7 @@
 package payout
 
 import (
-	"cmp"
 	"context"
-	"regexp"
 	"time"
 
 	"bursar/api"
@@ -73,18 +71,11 @@ type DriveInput struct {
 	api.SimulatedReason
 }
 
-// reasonForm matches the reasons of ISO 20022.
-var reasonForm = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9]{2}$`)
-
 // Validate checks the reason.
 func (in *DriveInput) Validate(v *fault.Violations) {
-	if in.Reason != nil && !reasonForm.MatchString(*in.Reason) {
+	if in.Reason != nil && !rail.IsReason(*in.Reason) {
 		v.Add("reason", "must be a reason of ISO 20022, such as AC04")
 	}
-}
-
-func (in DriveInput) reason(usual string) string {
-	return cmp.Or(web.Value(in.Reason), usual)
 }
 
 // Settle completes a payment that the simulator has received and not decided.
@@ -94,12 +85,12 @@ func (s *Sandbox) Settle(ctx context.Context, by db.Caller, in Input) (api.Payou
 
 // Reject rejects such a payment.
 func (s *Sandbox) Reject(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
-	return s.drive(ctx, by, in.ID, "rejected by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Reject(tx, id, in.reason("MS03")) })
+	return s.drive(ctx, by, in.ID, "rejected by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Reject(tx, id, web.Value(in.Reason)) })
 }
 
 // Return returns a completed payment.
 func (s *Sandbox) Return(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
-	return s.drive(ctx, by, in.ID, "returned by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Return(tx, id, in.reason("MS03")) })
+	return s.drive(ctx, by, in.ID, "returned by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Return(tx, id, web.Value(in.Reason)) })
 }
 
 // drive makes the simulator act on the last attempt of a payout, and processes the notices that this causes.
