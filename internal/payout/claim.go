@@ -36,7 +36,7 @@ func (s *Sending) Claim(ctx context.Context, r *rail.Rail, identity func() strin
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return &Claimed{At: list[0].claimedAt, Count: len(list), attempts: list, hasher: hasher}, nil
+	return &Claimed{At: list[0].ClaimedAt, Count: len(list), attempts: list, hasher: hasher}, nil
 }
 
 func (s *Sending) claim(ctx context.Context, r *rail.Rail, identity func() string) (claimed []*attempt, err error) {
@@ -85,7 +85,7 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 			return c, none, err
 		}
 		lease := now + AttemptLease.Milliseconds()
-		var rows [][]any
+		var added []*attempt
 		releases := map[string]int64{} // by account
 		holds, err := s.heldBack(tx.Q, list)
 		if err != nil {
@@ -112,12 +112,12 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 				releases[p.AccountID] += p.Amount
 				if isOpen(state) {
 					c.become(p.Payout, Pending)
-					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, fmt.Sprintf("%s has not decided attempt %d", p.Rail, p.Attempts))
+					c.contradict(&attempt{payout: p.Payout, Number: p.Attempts}, fmt.Sprintf("%s has not decided attempt %d", p.Rail, p.Attempts))
 					continue
 				}
 				if forged || money != p.reserved() || a.Reserved < releases[p.AccountID] {
 					c.become(p.Payout, Pending)
-					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, "the ledger does not hold its money")
+					c.contradict(&attempt{payout: p.Payout, Number: p.Attempts}, "the ledger does not hold its money")
 					continue
 				}
 				c.failed(p.Payout, string(code), "", why)
@@ -132,28 +132,27 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 				continue
 			}
 			if a == nil {
-				a = &attempt{id: tx.NewID("att"), number: p.Attempts, endToEndID: EndToEndID(p.ID, p.Attempts), createdAt: now}
-				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, s.node, lease, now})
-				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
+				a = &attempt{ID: tx.NewID("att"), PayoutID: p.ID, Number: p.Attempts, EndToEndID: EndToEndID(p.ID, p.Attempts), Node: s.node, AskAt: lease, CreatedAt: now}
+				added = append(added, a)
+				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.Number)
 			} else {
 				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
-						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, s.node, lease).Scan(new(string))
+						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.ID, now, s.node, lease).Scan(new(string))
 				if err != nil {
 					return c, none, err
 				}
 				if !resumed { // its row was changed in the store
 					c.become(p.Payout, Pending)
 					a.payout = p.Payout
-					c.contradict(a, fmt.Sprintf("attempt %d cannot be submitted again", a.number))
+					c.contradict(a, fmt.Sprintf("attempt %d cannot be submitted again", a.Number))
 					continue
 				}
-				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
+				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.Number, a.Submission+1)
 			}
-			a.state, a.payout, a.submission, a.claimedAt = sending, p.Payout, a.submission+1, now
+			a.State, a.payout, a.Submission, a.ClaimedAt = sending, p.Payout, a.Submission+1, now
 			c.claimed = append(c.claimed, a)
 		}
-		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at) VALUES `,
-			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, rows); err != nil {
+		if err := insertedAttempt.Insert(tx, added...); err != nil {
 			return c, none, err
 		}
 		if err := c.store(tx, s.rules); err != nil {

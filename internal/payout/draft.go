@@ -288,7 +288,7 @@ func (s *Service) route(d *draft, services rail.Services, now time.Time) error {
 	d.Rail = d.on.Name
 	send, arrive := d.on.Next(now)
 	d.SendAt, d.ExpectedAt = send.UnixMilli(), arrive.UnixMilli()
-	for _, err := range d.on.Faults(d.payment(&attempt{number: 1, createdAt: now.UnixMilli()}, d.number)) {
+	for _, err := range d.on.Faults(d.payment(&attempt{Number: 1, CreatedAt: now.UnixMilli()}, d.number)) {
 		if err := d.refuse(err); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (t *taking) all(list []rail.Notice) error {
 	for _, n := range list {
 		a := t.found[n.EndToEndID]
 		// A settled notice moves no money of an account, unless it completes the payout.
-		if a != nil && (n.Kind == rail.Returned || n.Kind == rail.Decided && decisive(n.Outcome) || n.Kind == rail.Settled && a.state != rail.Completed) {
+		if a != nil && (n.Kind == rail.Returned || n.Kind == rail.Decided && decisive(n.Outcome) || n.Kind == rail.Settled && a.State != rail.Completed) {
 			moving = append(moving, a)
 		}
 	}

@@ -191,7 +191,7 @@ func (s *Sending) Recall(ctx context.Context, trusted bool, lookUp func(ctx cont
 			return q.Each(func(r db.Rows) error {
 				p := readSent(r)
 				list = append(list, p)
-				last[p.ID] = &attempt{number: p.Attempts, state: rail.State(r.Text(sentRow.Count)), notPaid: r.Int(sentRow.Count + 1), submission: r.Int(sentRow.Count + 2)}
+				last[p.ID] = &attempt{Number: p.Attempts, State: rail.State(r.Text(sentRow.Count)), NotPaid: r.Int(sentRow.Count + 1), Submission: r.Int(sentRow.Count + 2)}
 				return nil
 			}, `SELECT `+sentRow.Columns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
 				(SELECT a.not_paid FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
@@ -202,7 +202,7 @@ func (s *Sending) Recall(ctx context.Context, trusted bool, lookUp func(ctx cont
 			return worked, err
 		}
 		after = list[len(list)-1].ID
-		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask looks these up
+		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].State != rail.Accepted }) // ask looks these up
 		found := s.lookUpNext(ctx, list, last, lookUp)
 		for _, p := range list {
 			did, err := s.recalled(ctx, p, found[p.ID])
@@ -247,10 +247,10 @@ func (s *Sending) lookUpNext(ctx context.Context, list []*Payout, last map[strin
 		}
 		for _, r := range rails {
 			for number := first; number <= p.Attempts+recallAhead; number++ {
-				asked := &attempt{number: number, createdAt: p.CreatedAt}
-				if was := last[p.ID]; number == was.number {
-					if asked.notPaid = was.notPaid; was.state == rail.Rejected {
-						asked.notPaid = max(was.notPaid, was.submission) // only a later submission is new
+				asked := &attempt{Number: number, CreatedAt: p.CreatedAt}
+				if was := last[p.ID]; number == was.Number {
+					if asked.NotPaid = was.NotPaid; was.State == rail.Rejected {
+						asked.NotPaid = max(was.NotPaid, was.Submission) // only a later submission is new
 					}
 				}
 				byRail[r] = append(byRail[r], p.payment(asked, to))
@@ -262,7 +262,7 @@ func (s *Sending) lookUpNext(ctx context.Context, list []*Payout, last map[strin
 			if a.Outcome.State != rail.NotReceived {
 				p := payments[i]
 				was := last[p.PayoutID]
-				again := was.state == rail.Rejected && was.number == int64(p.Attempt)
+				again := was.State == rail.Rejected && was.Number == int64(p.Attempt)
 				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), again, a.Outcome})
 			}
 		}
@@ -361,7 +361,7 @@ func (c *change) record(tx *db.Tx, p *Payout, last numbered) error {
 				state = rail.Unknown
 			}
 		}
-		if err := storeReceived(tx, &attempt{number: n, endToEndID: EndToEndID(p.ID, n), state: state, claimedAt: p.UpdatedAt, submission: submission, payout: p}); err != nil {
+		if err := storeReceived(tx, &attempt{Number: n, EndToEndID: EndToEndID(p.ID, n), State: state, ClaimedAt: p.UpdatedAt, Submission: submission, payout: p}); err != nil {
 			return err
 		}
 	}
@@ -371,9 +371,8 @@ func (c *change) record(tx *db.Tx, p *Payout, last numbered) error {
 
 // storeReceived stores an attempt that a rail has received and the store has not made.
 func storeReceived(tx *db.Tx, a *attempt) error {
-	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
-		VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, 0, $7, $7, 0, 0, $8, $8)`,
-		tx.NewID("att"), a.payout.ID, a.number, a.endToEndID, string(a.state), tx.Now(), a.claimedAt, a.submission)
+	a.AskAt, a.CreatedAt, a.Accepted = tx.Now(), a.ClaimedAt, a.Submission
+	return a.insert(tx)
 }
 
 // supersede ends the last attempt of a processing payout of which a rail has a later one: it was rejected, or there would be none.
@@ -384,8 +383,8 @@ func (c *change) supersede(tx *db.Tx, p *Payout) error {
 	known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
 	for _, a := range known {
 		if a.open() {
-			a.payout, a.state, a.answeredAt, a.text = p, rail.Rejected, c.now, "a later attempt was sent after the moment of the archive"
-			c.attempts[a.id] = a
+			a.payout, a.State, a.AnsweredAt, a.Text = p, rail.Rejected, c.now, "a later attempt was sent after the moment of the archive"
+			c.attempts[a.ID] = a
 		}
 	}
 	return err
@@ -422,6 +421,7 @@ func (s *Sending) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error
 	c.unhold(p)
 	p.Attempts = found.number
 	c.addEvent(audit.PayoutUnknown, p, was, what, p.Rail, found.number)
-	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
-		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0, $8, $9)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), s.node, s.now(), before, submission, accepted)
+	a := &attempt{Number: found.number, EndToEndID: EndToEndID(p.ID, found.number), State: rail.Unknown, Node: s.node, AskAt: s.now(),
+		CreatedAt: before, ClaimedAt: before, Submission: submission, Accepted: accepted, payout: p}
+	return a.insert(tx)
 }

@@ -33,29 +33,29 @@ type standing struct {
 }
 
 func (a *attempt) standing() standing {
-	s := standing{submission: a.submission, accepted: a.accepted, notPaid: a.notPaid, settled: a.settledAt != 0, resolved: a.resolved}
+	s := standing{submission: a.Submission, accepted: a.Accepted, notPaid: a.NotPaid, settled: a.SettledAt != 0, resolved: a.Resolved}
 	if !a.open() {
-		s.state = a.state
+		s.state = a.State
 	}
 	return s
 }
 
 // waits reports whether the attempt will be submitted again because the rail has not received it.
 func (a *attempt) waits() bool {
-	return a.state == rail.NotReceived && a.resolved == "" && a.payout.Status == Pending
+	return a.State == rail.NotReceived && a.Resolved == "" && a.payout.Status == Pending
 }
 
 // neverSent reports whether the store has no attempt of a payout that is not pending yet.
 func (a *attempt) neverSent() bool {
-	return a.id == "" && (a.payout.Status == Draft || a.payout.Status == Initiated)
+	return a.ID == "" && (a.payout.Status == Draft || a.payout.Status == Initiated)
 }
 
 // outcome describes how the attempt has ended, for messages.
 func (a *attempt) outcome() string {
-	if a.resolved != "" {
-		return "resolved as " + plain(a.resolved)
+	if a.Resolved != "" {
+		return "resolved as " + plain(a.Resolved)
 	}
-	return string(a.state)
+	return string(a.State)
 }
 
 // resolution is what people have determined about a payout, and what an approval of it is for.
@@ -75,7 +75,7 @@ type resolution struct {
 func resolutionOf(last *attempt, number string, in api.PayoutResolve) resolution {
 	p := last.payout
 	return resolution{As: in.As, Evidence: in.Evidence, Subject: subjectOf(last), Status: p.Status, Attention: p.Attention,
-		Payment: p.to(number), Rail: p.Rail, EndToEndID: last.endToEndID}
+		Payment: p.to(number), Rail: p.Rail, EndToEndID: last.EndToEndID}
 }
 
 // subjectOf returns what a resolution is bound to.
@@ -144,8 +144,8 @@ func lockLast(tx *db.Tx, id string) (*attempt, error) {
 	}
 	a := found[name]
 	if a == nil {
-		a = &attempt{number: p.Attempts + 1, endToEndID: EndToEndID(id, p.Attempts+1), state: rail.NotReceived, submission: 1,
-			accepted: unidentified, createdAt: p.CreatedAt}
+		a = &attempt{Number: p.Attempts + 1, EndToEndID: EndToEndID(id, p.Attempts+1), State: rail.NotReceived, Submission: 1,
+			Accepted: unidentified, CreatedAt: p.CreatedAt}
 	}
 	a.payout = &p
 	return a, nil
@@ -162,9 +162,9 @@ func checkResolve(now int64, last *attempt, as string) error {
 		return refused("the payout is %s, and there is nothing to resolve", p.Status)
 	case as == api.ResolvePaid && (p.Status == Draft || p.Status == Initiated):
 		return refused("the payout is %s, and could be paid once more: cancel it, and then resolve it as paid", p.Status)
-	case as == api.ResolveNotPaid && last.open() && last.accepted == 0 && now < last.claimedAt+(sendWindow+2*MaxSkew).Milliseconds():
+	case as == api.ResolveNotPaid && last.open() && last.Accepted == 0 && now < last.ClaimedAt+(sendWindow+2*MaxSkew).Milliseconds():
 		return refused("a server may still be sending the payout: try again in a minute")
-	case as == api.ResolveNotPaid && p.Status == Completed && last.settledAt != 0:
+	case as == api.ResolveNotPaid && p.Status == Completed && last.SettledAt != 0:
 		return refused("the bank's statement shows that the payout was paid: wait until the bank returns it")
 	}
 	return nil
@@ -203,13 +203,13 @@ func (c *change) resolve(last *attempt, as string) {
 	if p.Status == Reversed || last.neverSent() {
 		return // the resolution is about no attempt
 	}
-	last.resolved, last.answeredAt = as, c.now
-	if last.state = rail.Completed; as == api.ResolveNotPaid {
-		last.state, last.notPaid = rail.NotReceived, last.submission
+	last.Resolved, last.AnsweredAt = as, c.now
+	if last.State = rail.Completed; as == api.ResolveNotPaid {
+		last.State, last.NotPaid = rail.NotReceived, last.Submission
 	}
-	p.Attempts = last.number
-	if last.id != "" {
-		c.attempts[last.id] = last
+	p.Attempts = last.Number
+	if last.ID != "" {
+		c.attempts[last.ID] = last
 	}
 }
 
@@ -262,12 +262,9 @@ func (s *Service) resolved(tx *db.Tx, last *attempt, as string) (*Payout, error)
 	if c.resolve(last, as); forged != nil {
 		c.release, c.forged = nil, forged
 	}
-	if last.id == "" && last.resolved != "" {
-		if err := tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked,
-				created_at, claimed_at, answered_at, settled_at, submission, accepted, resolved, not_paid)
-			VALUES ($1, $2, $3, $4, $5, '', '', '', '', 0, 0, $6, $7, $7, 0, $8, $9, $10, $11)`,
-			tx.NewID("att"), last.payout.ID, last.number, last.endToEndID, string(last.state), last.createdAt, c.now, last.submission,
-			last.accepted, last.resolved, last.notPaid); err != nil {
+	if last.ID == "" && last.Resolved != "" {
+		last.ClaimedAt = c.now
+		if err := last.insert(tx); err != nil {
 			return nil, err
 		}
 	}

@@ -150,7 +150,7 @@ func (s *Sandbox) untilSent(ctx context.Context, p Payout) error {
 			found, err = findAttempts(q, []any{id}, func(sql string) string { return sql })
 			return err
 		})
-		if err != nil || found[id] == nil || found[id].state != sending || time.Now().After(end) {
+		if err != nil || found[id] == nil || found[id].State != sending || time.Now().After(end) {
 			return err
 		}
 		if err := work.Sleep(ctx, 10*time.Millisecond); err != nil {
