@@ -26,7 +26,9 @@ func Pieces[T any](list []T) iter.Seq[[]T] {
 // InsertRows inserts rows, many by one statement, which costs PostgreSQL and the driver far less than
 // a statement for each. into is the text before the values. row is the values of one row in
 // parentheses, in which $1 is the first value of the row; it has no other dollar signs.
-func (tx *Tx) InsertRows(into, row string, rows [][]any) error { return tx.insertRows(into, row, "", rows) }
+func (tx *Tx) InsertRows(into, row string, rows [][]any) error {
+	return tx.insertRows(into, row, "", rows)
+}
 
 func (tx *Tx) insertRows(into, row, after string, rows [][]any) error {
 	for piece := range Pieces(rows) {

@@ -131,13 +131,26 @@ func (v values[T]) appendTo(args []any, record *T) []any {
 	fields := reflect.ValueOf(record).Elem()
 	for _, f := range v.fields {
 		value := fields.Field(f.index)
-		switch {
-		case (f.null || value.Kind() == reflect.Pointer) && value.IsZero():
-			args = append(args, nil)
-		case value.Kind() == reflect.String:
-			args = append(args, value.String())
+		switch from := value.Addr().Interface().(type) {
+		case **int64:
+			if *from == nil {
+				args = append(args, nil)
+			} else {
+				args = append(args, **from)
+			}
+		case *int64:
+			args = append(args, *from)
+		case *bool:
+			args = append(args, *from)
+		case *[]byte:
+			args = append(args, *from)
+		case *string:
+			args = append(args, *from)
 		default:
-			args = append(args, reflect.Indirect(value).Interface())
+			args = append(args, value.String())
+		}
+		if f.null && value.IsZero() {
+			args[len(args)-1] = nil
 		}
 	}
 	for _, d := range v.derived {

@@ -91,3 +91,37 @@ func findAttempts(q db.Q, endToEndIDs []any, lock func(sql string) string) (map[
 	})
 	return found, err
 }
+
+// standing is what an attempt means to people who resolve its payout. It does not change when a rail is asked without result.
+type standing struct {
+	state                         rail.State // the state of an attempt that has ended
+	submission, accepted, notPaid int64
+	settled                       bool
+	resolved                      string
+}
+
+func (a *attempt) standing() standing {
+	s := standing{submission: a.Submission, accepted: a.Accepted, notPaid: a.NotPaid, settled: a.SettledAt != 0, resolved: a.Resolved}
+	if !a.open() {
+		s.state = a.State
+	}
+	return s
+}
+
+// waits reports whether the attempt will be submitted again because the rail has not received it.
+func (a *attempt) waits() bool {
+	return a.State == rail.NotReceived && a.Resolved == "" && a.payout.Status == Pending
+}
+
+// neverSent reports whether the store has no attempt of a payout that is not pending yet.
+func (a *attempt) neverSent() bool {
+	return a.ID == "" && (a.payout.Status == Draft || a.payout.Status == Initiated)
+}
+
+// outcome describes how the attempt has ended, for messages.
+func (a *attempt) outcome() string {
+	if a.Resolved != "" {
+		return "resolved as " + plain(a.Resolved)
+	}
+	return string(a.State)
+}
