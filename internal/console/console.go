@@ -23,6 +23,7 @@ import (
 	"bursar/internal/operator"
 	"bursar/internal/organization"
 	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/signin"
 	"bursar/internal/web"
@@ -45,7 +46,7 @@ type Services struct {
 	Audit         *auditlog.Service
 	Ledger        *ledger.Service
 	Payouts       *payout.Service
-	Rules         *payout.Rules
+	Rules         *control.Service
 	Sandbox       *payout.Sandbox
 	Rails         *rail.Rails
 }

@@ -9,6 +9,7 @@ import (
 	"bursar/internal/approval"
 	"bursar/internal/fault"
 	"bursar/internal/payout"
+	"bursar/internal/rail"
 )
 
 // failureView is why a payout was not paid, or was returned, for display.
@@ -29,7 +30,7 @@ func (f failureView) Words() string {
 	if text != "" {
 		return text
 	}
-	if f.Reason == "AC06" {
+	if rail.ReasonOf(f.Reason).Blocked {
 		return "The bank says that the account is blocked"
 	}
 	return "The bank refused it"

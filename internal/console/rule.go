@@ -8,7 +8,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/audit"
 	"bursar/internal/directory"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 )
 
 func (c *Console) ruleRoutes() []Route {
@@ -207,11 +207,11 @@ func (v *visit) guardNames(limits []api.PayoutLimit) (guardNames, error) {
 
 func (c *Console) rulesPage(v *visit) error {
 	var approvals, most []guardView
-	rules, err := read(v, c.Rules.ListRules, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
+	rules, err := read(v, c.Rules.ListRules, control.ListInput{WorkspaceID: &v.workspace.ID})
 	if err != nil {
 		return err
 	}
-	limits, err := read(v, c.Rules.ListLimits, payout.GuardsInput{WorkspaceID: &v.workspace.ID})
+	limits, err := read(v, c.Rules.ListLimits, control.ListInput{WorkspaceID: &v.workspace.ID})
 	if err != nil {
 		return err
 	}
@@ -244,12 +244,12 @@ func (c *Console) rulesPage(v *visit) error {
 }
 
 func (c *Console) removeRule(v *visit) error {
-	gone, err := change(v, c.Rules.RemoveRule, payout.GuardInput{ID: v.R.PathValue("id")})
+	gone, err := change(v, c.Rules.RemoveRule, control.Input{ID: v.R.PathValue("id")})
 	return v.guardRemoved(err, "Rule", gone.ApprovalID)
 }
 
 func (c *Console) confirmRule(v *visit) error {
-	kept, err := change(v, c.Rules.ConfirmRule, payout.GuardInput{ID: v.R.PathValue("id")})
+	kept, err := change(v, c.Rules.ConfirmRule, control.Input{ID: v.R.PathValue("id")})
 	switch {
 	case err == nil && kept.ApprovalID != "":
 		return v.done("The rule stays suspended until another person approves it.", v.path("rules"))
@@ -260,7 +260,7 @@ func (c *Console) confirmRule(v *visit) error {
 }
 
 func (c *Console) removeLimit(v *visit) error {
-	gone, err := change(v, c.Rules.RemoveLimit, payout.GuardInput{ID: v.R.PathValue("id")})
+	gone, err := change(v, c.Rules.RemoveLimit, control.Input{ID: v.R.PathValue("id")})
 	return v.guardRemoved(err, "Limit", gone.ApprovalID)
 }
 

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/access"
 	"bursar/internal/directory"
 	"bursar/internal/fault"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 )
 
 // guardPage is the form of a new rule or of a limit: what to choose from.
@@ -95,7 +95,7 @@ func (c *Console) addRule(v *visit) error {
 	if err != nil {
 		return err
 	}
-	in := payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{WorkspaceID: &v.workspace.ID, KeysMayApprove: new(false)}}
+	in := control.RuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{WorkspaceID: &v.workspace.ID, KeysMayApprove: new(false)}}
 	err = v.bind(&in, currency, func(wrong *fault.Violations) {
 		if in.Each != nil {
 			in.Per = new(api.LimitPerDay)
@@ -142,7 +142,7 @@ func (c *Console) setLimit(v *visit) error {
 	if err != nil {
 		return err
 	}
-	in := payout.SetLimitInput{PayoutLimitSet: api.PayoutLimitSet{WorkspaceID: &v.workspace.ID}}
+	in := control.LimitInput{PayoutLimitSet: api.PayoutLimitSet{WorkspaceID: &v.workspace.ID}}
 	err = v.bind(&in, currency, func(wrong *fault.Violations) {
 		if in.Per == api.LimitPerPayout && (in.Count != nil || in.Each != nil) {
 			wrong.Add("per", "must be a day if the limit counts payouts or holds for each by itself")

@@ -27,17 +27,21 @@ func Pieces[T any](list []T) iter.Seq[[]T] {
 // a statement for each. into is the text before the values. row is the values of one row in
 // parentheses, in which $1 is the first value of the row; it has no other dollar signs.
 func (tx *Tx) InsertRows(into, row string, rows [][]any) error {
+	return tx.insertRows(into, row, "", rows)
+}
+
+func (tx *Tx) insertRows(into, row, after string, rows [][]any) error {
 	for piece := range Pieces(rows) {
-		if err := tx.insert(into, row, piece); err != nil {
+		if err := tx.insert(into, row, after, piece); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (tx *Tx) insert(into, row string, rows [][]any) error {
+func (tx *Tx) insert(into, row, after string, rows [][]any) error {
 	if len(rows) == 1 {
-		return tx.Exec(into+row, rows[0]...)
+		return tx.Exec(into+row+after, rows[0]...)
 	}
 	text := append(make([]byte, 0, len(into)+len(rows)*(2*len(row))), into...)
 	args := make([]any, 0, len(rows)*len(rows[0]))
@@ -48,7 +52,7 @@ func (tx *Tx) insert(into, row string, rows [][]any) error {
 		text = renumbered(text, row, len(args))
 		args = append(args, one...)
 	}
-	return tx.Exec(string(text), args...)
+	return tx.Exec(string(append(text, after...)), args...)
 }
 
 // renumbered appends text with by added to the numbers of its parameters.

@@ -67,6 +67,15 @@ func Collect[T any](q Q, fn func(r Rows) T, sql string, args ...any) ([]T, error
 	return all, err
 }
 
+// First returns the result of fn for the first row, the zero value if there is none.
+func First[T any](q Q, fn func(r Rows) T, sql string, args ...any) (one T, err error) {
+	list, err := Collect(q, fn, sql, args...)
+	if len(list) > 0 {
+		one = list[0]
+	}
+	return one, err
+}
+
 func scan(rows Rows, dest []any) error {
 	for i, d := range dest {
 		switch p := d.(type) {

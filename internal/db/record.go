@@ -17,7 +17,7 @@ type recordField struct {
 	null     bool // db:"column,null": the zero value is stored as NULL
 }
 
-// recordFields returns the fields of a struct that have a tag. They are exported, of the types string, int64, bool and []byte.
+// recordFields returns the fields of a struct that have a tag. They are exported, and texts, int64, *int64, bool or []byte.
 func recordFields[T any]() (list []recordField) {
 	t := reflect.TypeFor[T]()
 	for i := range t.NumField() {
@@ -27,9 +27,11 @@ func recordFields[T any]() (list []recordField) {
 			continue
 		}
 		switch reflect.Zero(f.Type).Interface().(type) {
-		case string, int64, bool, []byte:
+		case int64, *int64, bool, []byte:
 		default:
-			panic(fmt.Sprintf("%s.%s: a %s is no column", t, f.Name, f.Type)) // the same at each start
+			if f.Type.Kind() != reflect.String {
+				panic(fmt.Sprintf("%s.%s: a %s is no column", t, f.Name, f.Type)) // the same at each start
+			}
 		}
 		list = append(list, recordField{i, column, option == "computed", option == "null"})
 	}
@@ -84,10 +86,16 @@ func (s Selection[T]) ReadAt(r Rows, at int) (record T) {
 			*to = r.Text(at + i)
 		case *int64:
 			*to = r.Int(at + i)
+		case **int64:
+			if !r.Null(at + i) {
+				*to = new(r.Int(at + i))
+			}
 		case *bool:
 			*to = r.Bool(at + i)
 		case *[]byte:
 			*to = bytes.Clone(r.Raw(at + i))
+		default:
+			v.Field(field).SetString(r.Text(at + i))
 		}
 	}
 	return record
@@ -122,10 +130,27 @@ func valuesOf[T any](derived []Derived[T], wanted func(column string) bool) valu
 func (v values[T]) appendTo(args []any, record *T) []any {
 	fields := reflect.ValueOf(record).Elem()
 	for _, f := range v.fields {
-		if value := fields.Field(f.index); f.null && value.IsZero() {
-			args = append(args, nil)
-		} else {
-			args = append(args, value.Interface())
+		value := fields.Field(f.index)
+		switch from := value.Addr().Interface().(type) {
+		case **int64:
+			if *from == nil {
+				args = append(args, nil)
+			} else {
+				args = append(args, **from)
+			}
+		case *int64:
+			args = append(args, *from)
+		case *bool:
+			args = append(args, *from)
+		case *[]byte:
+			args = append(args, *from)
+		case *string:
+			args = append(args, *from)
+		default:
+			args = append(args, value.String())
+		}
+		if f.null && value.IsZero() {
+			args[len(args)-1] = nil
 		}
 	}
 	for _, d := range v.derived {
@@ -136,8 +161,14 @@ func (v values[T]) appendTo(args []any, record *T) []any {
 
 // Insertion stores new records.
 type Insertion[T any] struct {
-	into, row string
-	values    values[T]
+	into, row, after string
+	values           values[T]
+}
+
+// OrIgnore returns the insertion that leaves rows as they are that have the same value in a unique column.
+func (in Insertion[T]) OrIgnore(column string) Insertion[T] {
+	in.after = " ON CONFLICT (" + column + ") DO NOTHING"
+	return in
 }
 
 // InsertInto returns the insertion of the tagged fields of T, except computed ones, and of derived columns.
@@ -158,7 +189,7 @@ func (in Insertion[T]) Insert(tx *Tx, records ...*T) error {
 	for i, record := range records {
 		rows[i] = in.values.appendTo(make([]any, 0, len(in.values.columns)), record)
 	}
-	return tx.InsertRows(in.into, in.row, rows)
+	return tx.insertRows(in.into, in.row, in.after, rows)
 }
 
 // Update changes columns of a stored record.
@@ -169,7 +200,20 @@ type Update[T any] struct {
 
 // UpdateOf returns the update of all stored columns but the id and the given ones, which never change or are changed elsewhere.
 func UpdateOf[T any](table string, derived []Derived[T], but ...string) Update[T] {
-	u := Update[T]{values: valuesOf(derived, func(column string) bool { return column != "id" && !slices.Contains(but, column) })}
+	return update(table, derived, func(column string) bool { return column != "id" && !slices.Contains(but, column) })
+}
+
+// UpdateOnly returns the update of some columns.
+func UpdateOnly[T any](table string, columns ...string) Update[T] {
+	u := update[T](table, nil, func(column string) bool { return slices.Contains(columns, column) })
+	if len(u.values.columns) != len(columns) {
+		panic(fmt.Sprint("no fields for some of the columns ", columns)) // the same at each start
+	}
+	return u
+}
+
+func update[T any](table string, derived []Derived[T], wanted func(column string) bool) Update[T] {
+	u := Update[T]{values: valuesOf(derived, wanted)}
 	set := make([]string, len(u.values.columns))
 	for i, column := range u.values.columns {
 		set[i] = column + " = $" + strconv.Itoa(i+2)
@@ -178,7 +222,13 @@ func UpdateOf[T any](table string, derived []Derived[T], but ...string) Update[T
 	return u
 }
 
+// If returns the update for a record that has a value in a column, which Update gets last.
+func (u Update[T]) If(column string) Update[T] {
+	u.sql += " AND " + column + " = $" + strconv.Itoa(len(u.values.columns)+2)
+	return u
+}
+
 // Update stores a record by its id.
-func (u Update[T]) Update(tx *Tx, id string, record *T) error {
-	return tx.Exec(u.sql, u.values.appendTo(append(make([]any, 0, len(u.values.columns)+1), id), record)...)
+func (u Update[T]) Update(tx *Tx, id string, record *T, has ...any) error {
+	return tx.Exec(u.sql, append(u.values.appendTo(append(make([]any, 0, len(u.values.columns)+2), id), record), has...)...)
 }

@@ -149,7 +149,7 @@ func (s *Service) stillPayable(tx *db.Tx, d *draft) error {
 	if d.on = s.rails.Named(d.Rail, d.sandbox()); d.on == nil {
 		return fault.New(api.CodeRailUnavailable, "there is no rail %s any more", d.Rail)
 	}
-	if err := d.on.Check(d.payment(&attempt{number: 1, createdAt: tx.Now()}, d.number)); err != nil {
+	if err := d.on.Check(d.payment(&attempt{Number: 1, CreatedAt: tx.Now()}, d.number)); err != nil {
 		return err
 	}
 	if d.MethodID != "" {
@@ -189,7 +189,7 @@ func (s *Service) drop(tx *db.Tx, a approval.Approval, shown terms) (changes aud
 		WHERE `+column+` = $1 AND status = 'initiated' RETURNING `+sentRow.Columns, a.SubjectID, reason, tx.Now())
 	for _, p := range list {
 		if err == nil {
-			err = s.rules.discount(tx, *p)
+			err = s.rules.DiscountSums(tx, p.spending())
 		}
 	}
 	return changes, shown.words(), err

@@ -15,8 +15,6 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-const batches = "/v2/batch-payout-requests"
-
 func TestAnotherPersonApprovesAPayoutBeforeItsMoneyIsTaken(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
@@ -33,15 +31,15 @@ func TestAnotherPersonApprovesAPayoutBeforeItsMoneyIsTaken(t *testing.T) {
 			if p.Status != api.PayoutInitiated || p.ApprovalID == "" || !strings.Contains(p.ApprovalReason, "Needs approval") {
 				t.Fatalf("the payout is %+v", p)
 			}
-			has(maker, account, before[0], before[1])
+			maker.Has(account, before[0], before[1])
 			approve(p.ID).OK()
-			state(maker, p.ID, "pending")
-			has(maker, account, before[0]-10_000, before[1]+10_000)
+			maker.PayoutIs(p.ID, "pending")
+			maker.Has(account, before[0]-10_000, before[1]+10_000)
 			if got := n.Audited(t, p.ID); !slices.Equal(got, []string{"payout.request.created", "payout.request.approved"}) {
 				t.Errorf("the story is %v", got)
 			}
 			second.Post(payouts+"/"+p.ID+"/approve", body{"digest": "x"}).Fails(422, "PAYOUT_STATE") // twice
-			has(maker, account, before[0]-10_000, before[1]+10_000)
+			maker.Has(account, before[0]-10_000, before[1]+10_000)
 		}
 	})
 }
@@ -50,14 +48,14 @@ func TestApprovingTwiceAtOnceTakesTheMoneyOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		digest := second.Get("/v1/approvals/" + second.Get(payouts+"/"+id).Text("approval_id")).OK().Text("digest")
 		answers := servertest.SideBySide(6, func(int) *servertest.Answer { return second.Post(payouts+"/"+id+"/approve", body{"digest": digest}) })
 		got := servertest.Statuses(answers)
 		if got["200"] != 1 || got["422 PAYOUT_STATE"]+got["422 APPROVAL_DECIDED"] != 5 {
 			t.Errorf("the answers are %v", got)
 		}
-		has(maker, account, 90_000, 10_000)
+		maker.Has(account, 90_000, 10_000)
 	})
 }
 
@@ -75,7 +73,7 @@ func TestWhatWasRejectedOrCancelledIsNotApproved(t *testing.T) {
 			{second, "reject", "unknown invoice", "rejected", "payout.request.rejected"},
 			{maker, "cancel", "asked for twice", "void", "payout.request.cancelled"},
 		} {
-			id := pay(maker, account, 10_000)
+			id := maker.Pay(account, 10_000)
 			one := payouts + "/" + id
 			approval := maker.Get(one).OK().Text("approval_id")
 			digest := second.Get("/v1/approvals/" + approval).OK().Text("digest")
@@ -92,7 +90,7 @@ func TestWhatWasRejectedOrCancelledIsNotApproved(t *testing.T) {
 			if got := n.Audited(t, id); !slices.Equal(got, []string{"payout.request.created", end.action}) {
 				t.Errorf("the story is %v", got)
 			}
-			has(maker, account, 100_000, 0)
+			maker.Has(account, 100_000, 0)
 		}
 	})
 }
@@ -101,15 +99,15 @@ func TestWhatWasApprovedIsNotRejected(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		approve(second, id).OK()
 		approval := maker.Get(payouts + "/" + id).OK().Text("approval_id")
 		n.Unchanged(t, func() {
 			second.Post(payouts+"/"+id+"/reject", body{"reason": "too late"}).Fails(422, "PAYOUT_STATE")
 			second.Post("/v1/approvals/"+approval+"/reject", body{"reason": "too late"}).Fails(422, "APPROVAL_DECIDED")
 		})
-		state(maker, id, "pending")
-		has(maker, account, 90_000, 10_000)
+		maker.PayoutIs(id, "pending")
+		maker.Has(account, 90_000, 10_000)
 	})
 }
 
@@ -118,7 +116,7 @@ func TestOneOfApproveRejectAndCancelWins(t *testing.T) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(1_000_000)
 		for round := range 6 {
-			id := pay(maker, account, 10_000)
+			id := maker.Pay(account, 10_000)
 			one := payouts + "/" + id
 			before := maker.Balances(account)
 			digest := second.Get("/v1/approvals/" + second.Get(one).Text("approval_id")).OK().Text("digest")
@@ -136,9 +134,9 @@ func TestOneOfApproveRejectAndCancelWins(t *testing.T) {
 			status := maker.Get(one).OK().Text("status")
 			switch {
 			case status == "pending" && got["200"] == 1:
-				has(maker, account, before[0]-10_000, before[1]+10_000)
+				maker.Has(account, before[0]-10_000, before[1]+10_000)
 			case status == "cancelled" && got["200"] >= 1 && got["200"] <= 2:
-				has(maker, account, before[0], before[1])
+				maker.Has(account, before[0], before[1])
 			default:
 				t.Errorf("the payout is %s after %v", status, got)
 			}
@@ -150,20 +148,20 @@ func TestAnApproverHearsThatTheMoneyIsGone(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		one, two := pay(maker, account, 60_000), pay(maker, account, 60_000)
+		one, two := maker.Pay(account, 60_000), maker.Pay(account, 60_000)
 		approve(second, one).OK()
 		refused := approve(second, two).Fails(422, "INSUFFICIENT_FUNDS")
 		if !strings.Contains(string(refused.Body), `"available_balance":40000,"requested_amount":60000`) {
 			t.Errorf("the answer is %s", refused.Body)
 		}
-		state(maker, two, "initiated")
-		has(maker, account, 40_000, 60_000)
+		maker.PayoutIs(two, "initiated")
+		maker.Has(account, 40_000, 60_000)
 		maker.Patch("/v2/accounts/"+account, body{"status": "frozen"}).OK()
 		approve(second, two).Fails(422, "ACCOUNT_FROZEN")
 		maker.Patch("/v2/accounts/"+account, body{"status": "active"}).OK()
 		x.Deposit(account, 20_000)
 		approve(second, two).OK()
-		has(maker, account, 0, 120_000)
+		maker.Has(account, 0, 120_000)
 	})
 }
 
@@ -175,8 +173,8 @@ func TestNobodyApprovesWhatTheyHadAPartIn(t *testing.T) {
 		x.EverybodyCounts()
 		account := x.Account(10_000_000)
 		person := func(c *servertest.Client) *servertest.Client { return n.Person(t, c) }
-		clientOf := func(maker *servertest.Client) *servertest.Client { return machine(t, x, maker) }
-		draft := func(c *servertest.Client) string { return pay(c, account, 1_000, body{"status": "draft"}) }
+		clientOf := func(maker *servertest.Client) *servertest.Client { return x.Machine(maker, "disbursement_manager") }
+		draft := func(c *servertest.Client) string { return c.Pay(account, 1_000, body{"status": "draft"}) }
 		publish := func(c *servertest.Client, id string) string {
 			c.Post(payouts+"/"+id+"/publish", nil).OK()
 			return id
@@ -186,14 +184,14 @@ func TestNobodyApprovesWhatTheyHadAPartIn(t *testing.T) {
 			approver *servertest.Client
 			allowed  bool
 		}{
-			"the maker with a key, by that key":        {func() string { return pay(owner, account, 1_000) }, owner, false},
-			"the maker with a key, as a person":        {func() string { return pay(owner, account, 1_000) }, person(owner), false},
-			"the maker as a person":                    {func() string { return pay(person(owner), account, 1_000) }, person(owner), false},
-			"the maker of the client":                  {func() string { return pay(clientOf(owner), account, 1_000) }, person(owner), false},
-			"somebody else for a client":               {func() string { return pay(clientOf(owner), account, 1_000) }, third, true},
-			"a machine client":                         {func() string { return pay(owner, account, 1_000) }, clientOf(colleague), false},
-			"a colleague's key":                        {func() string { return pay(owner, account, 1_000) }, colleague, false},
-			"a colleague":                              {func() string { return pay(owner, account, 1_000) }, person(colleague), true},
+			"the maker with a key, by that key":        {func() string { return owner.Pay(account, 1_000) }, owner, false},
+			"the maker with a key, as a person":        {func() string { return owner.Pay(account, 1_000) }, person(owner), false},
+			"the maker as a person":                    {func() string { return person(owner).Pay(account, 1_000) }, person(owner), false},
+			"the maker of the client":                  {func() string { return clientOf(owner).Pay(account, 1_000) }, person(owner), false},
+			"somebody else for a client":               {func() string { return clientOf(owner).Pay(account, 1_000) }, third, true},
+			"a machine client":                         {func() string { return owner.Pay(account, 1_000) }, clientOf(colleague), false},
+			"a colleague's key":                        {func() string { return owner.Pay(account, 1_000) }, colleague, false},
+			"a colleague":                              {func() string { return owner.Pay(account, 1_000) }, person(colleague), true},
 			"who wrote the draft":                      {func() string { return publish(colleague, draft(owner)) }, person(owner), false},
 			"who published the draft":                  {func() string { return publish(colleague, draft(owner)) }, person(colleague), false},
 			"who made the client that wrote the draft": {func() string { return publish(colleague, draft(clientOf(owner))) }, person(owner), false},
@@ -221,7 +219,7 @@ func TestNobodyApprovesWhatTheyHadAPartIn(t *testing.T) {
 					got.OK()
 				} else {
 					got.Fails(403, "FORBIDDEN")
-					state(owner.On(t), id, "initiated")
+					owner.On(t).PayoutIs(id, "initiated")
 				}
 			})
 		}
@@ -232,13 +230,13 @@ func TestAPublishedPayoutIsNotEdited(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		maker.Patch(payouts+"/"+id, body{"amount_cents": 20_000}).Fails(422, "PAYOUT_STATE")
 		digest := second.Get("/v1/approvals/" + second.Get(payouts+"/"+id).Text("approval_id")).OK().Text("digest")
 		// Somebody who changes the store itself does not get that approved either.
-		put(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET amount = 20000 WHERE id = $1`, id) })
+		n.Write(t, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET amount = 20000 WHERE id = $1`, id) })
 		second.Post(payouts+"/"+id+"/approve", body{"digest": digest}).Fails(422, "APPROVAL_CHANGED")
-		has(maker, account, 100_000, 0)
+		maker.Has(account, 100_000, 0)
 	})
 }
 
@@ -246,13 +244,13 @@ func TestAnApprovalThatExpiresCancelsItsPayout(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, _ := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		n.Clock.Advance(30*24*time.Hour + time.Second)
 		if err := n.Server.Tidy(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		maker = maker.Again(t)
-		state(maker, id, "cancelled")
+		maker.PayoutIs(id, "cancelled")
 		if got := n.Audited(t, id); !slices.Equal(got, []string{"payout.request.created", "payout.request.expired"}) {
 			t.Errorf("the story is %v", got)
 		}
@@ -302,8 +300,8 @@ func TestAMethodThatCannotBePaidIsNotPaid(t *testing.T) {
 		maker.Delete(methods + "/" + method).OK()
 		approve(second, later).Fails(422, "METHOD_NOT_PAYABLE")
 		ask().Fails(404, "RESOURCE_NOT_FOUND")
-		state(maker, p.ID, "initiated")
-		has(maker, account, 1_000_000, 0)
+		maker.PayoutIs(p.ID, "initiated")
+		maker.Has(account, 1_000_000, 0)
 	})
 }
 
@@ -330,15 +328,15 @@ func TestWhatCannotBePaidAnyMoreIsNotSentThoughItWasApproved(t *testing.T) {
 				x := n.Tenant(t)
 				account, entry := x.Account(100_000), x.Entry("Ada")
 				method := x.Owner.AddMethod(entry, servertest.Account("1234567890", body{"institution_code": bpi}))
-				id := pay(x.Owner, account, 10_000, body{"settlement_account": nil, "receiving_method_id": method})
-				state(x.Owner, id, "pending")
+				id := x.Owner.Pay(account, 10_000, body{"settlement_account": nil, "receiving_method_id": method})
+				x.Owner.PayoutIs(id, "pending")
 				c.change(x, entry, method)
 				n.RunPayouts(t)
-				state(x.Owner, id, c.want)
+				x.Owner.PayoutIs(id, c.want)
 				if c.want == "completed" {
 					return
 				}
-				has(x.Owner, account, 100_000, 0)
+				x.Owner.Has(account, 100_000, 0)
 				if got := servertest.Decoded[api.Payout](x.Owner.Get(payouts + "/" + id)); got.Failure.Code != "METHOD_NOT_PAYABLE" || len(got.Attempts) != 0 {
 					t.Errorf("it failed with %+v after %d attempts", got.Failure, len(got.Attempts))
 				}
@@ -351,25 +349,25 @@ func TestARetriedPayoutNeedsNoOtherApprovalWhileTheOldOneHolds(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		approve(second, id).OK()
 		fail(t, n, id, "BANK_UNAVAILABLE")
 		maker.Post(payouts+"/"+id+"/retry", nil).OK()
-		state(maker, id, "pending")
+		maker.PayoutIs(id, "pending")
 		fail(t, n, id, "BANK_UNAVAILABLE")
 		// A rule that demands more than was given does not let the old approval suffice.
 		x.Staff("disbursement_authorizer", 1)
 		maker.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2}).Created()
 		maker.Post(payouts+"/"+id+"/retry", nil).OK()
-		state(maker, id, "initiated")
-		has(maker, account, 100_000, 0)
+		maker.PayoutIs(id, "initiated")
+		maker.Has(account, 100_000, 0)
 		approve(second, id).OK()
-		state(maker, id, "initiated") // another one is missing
+		maker.PayoutIs(id, "initiated") // another one is missing
 		third := n.Person(t, x.Member("admin"))
 		x.EverybodyCounts()
 		approve(third, id).OK()
-		state(maker, id, "pending")
-		has(maker, account, 90_000, 10_000)
+		maker.PayoutIs(id, "pending")
+		maker.Has(account, 90_000, 10_000)
 	})
 }
 
@@ -392,7 +390,7 @@ func TestAClientMakesPayoutsWithItsIDAndSecret(t *testing.T) {
 		robot.Do("POST", payouts+"/"+made.Text("id")+"/approve", body{"digest": "x"}, basic...).Fails(403, "FORBIDDEN")
 		approve(second, made.Text("id")).OK()
 		robot.Do("POST", payouts+"/"+made.Text("id")+"/cancel", nil, basic...).OK()
-		has(maker, account, 100_000, 0)
+		maker.Has(account, 100_000, 0)
 		robot.Do("POST", payouts, request(account, 10_000), "Authorization", servertest.Basic(id, secret+"x")).Fails(401, "INVALID_CREDENTIALS")
 		robot.Do("POST", payouts, request(account, 10_000)).Fails(401, "UNAUTHORIZED")
 	})
@@ -420,7 +418,7 @@ func TestAScreeningHoldsAndRefusesPayouts(t *testing.T) {
 		if p.Status != api.PayoutInitiated || !strings.Contains(p.ApprovalReason, "list 7") {
 			t.Errorf("the payout is %+v", p)
 		}
-		state(x.Owner, pay(x.Owner, account, 1_000, to("Ada")), "pending")
-		has(x.Owner, account, 99_000, 1_000)
+		x.Owner.PayoutIs(x.Owner.Pay(account, 1_000, to("Ada")), "pending")
+		x.Owner.Has(account, 99_000, 1_000)
 	})
 }

@@ -14,11 +14,11 @@ func TestAPaidPayoutIsNotRetriedByARow(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		approve(second, id).OK()
 		n.RunPayouts(t)
-		state(maker, id, "completed")
-		put(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, id) })
+		maker.PayoutIs(id, "completed")
+		n.Write(t, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET status = 'failed' WHERE id = $1`, id) })
 		answer := maker.Post(payouts+"/"+id+"/retry", nil)
 		n.RunPayouts(t)
 		if p := servertest.Decoded[api.Payout](maker.Get(payouts + "/" + id)); len(p.Attempts) > 1 {
@@ -31,9 +31,9 @@ func TestAPaidPayoutIsNotRetriedByARow(t *testing.T) {
 func TestAKeyDoesNotConfirmAHeldPayoutByADevice(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		id := pay(x.Owner, x.Account(100_000), 10_000) // with a key
+		id := x.Owner.Pay(x.Account(100_000), 10_000) // with a key
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 		x.Owner.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "FORBIDDEN")
 		code := n.NewDeviceCode(t, nil)
 		x.Owner.Decide(code, "approve").OK()
@@ -54,10 +54,10 @@ func TestARuleThatLetsNoKeysApproveIsStricter(t *testing.T) {
 		colleague := x.Member("admin") // a session of a key
 		rule := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "keys_may_approve": true}).Created()
 		n.Person(t, colleague).Approve(rule.Text("approval_id")).OK()
-		id := pay(x.Owner, account, 10_000)
+		id := x.Owner.Pay(account, 10_000)
 		approve(colleague, id).OK()
 		n.Clock.Advance(time.Second)
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "above_cents": 5_000}).Created()
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 	})
 }

@@ -17,10 +17,10 @@ func TestAnAccountOfTheSandboxIsNotFilledWithoutEnd(t *testing.T) {
 		}
 		deposit(1_000_000_000_001).Invalid("amount_cents")
 		deposit(999_999_999_999).Created()
-		pay(x.Owner, account, 5_000) // what is reserved is held as well
+		x.Owner.Pay(account, 5_000) // what is reserved is held as well
 		deposit(2).Invalid("amount_cents")
 		deposit(1).Created()
-		has(x.Owner, account, 999_999_995_000, 5_000)
+		x.Owner.Has(account, 999_999_995_000, 5_000)
 	})
 }
 
@@ -31,7 +31,7 @@ func TestNothingOfAnotherTenantsPayoutsIsThere(t *testing.T) {
 		account := x.Account(100_000)
 		id := x.Sent(number("9011"))
 		batch := x.Owner.Post(batches, batch(account, 1_000)).Created().Text("id")
-		rule := storedRule(t, x, body{"approvals": 1})
+		rule := x.StoreRule(body{"approvals": 1})
 		limit := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": 1}).Created().Text("id")
 		for _, path := range []string{
 			payouts + "/" + id, payouts + "/" + id + "?reveal=true", payouts + "/" + id + "/receipt", payouts + "?workspace_id=" + x.WorkspaceID,
@@ -52,6 +52,6 @@ func TestNothingOfAnotherTenantsPayoutsIsThere(t *testing.T) {
 		other.Post("/v2/simulations/deposits", body{"account_id": account, "amount_cents": 1}).Fails(404, "RESOURCE_NOT_FOUND")
 		other.Delete("/v2/approval-rules/"+rule).Fails(404, "RESOURCE_NOT_FOUND")
 		other.Delete("/v2/limits/"+limit).Fails(404, "RESOURCE_NOT_FOUND")
-		state(x.Owner, id, "processing")
+		x.Owner.PayoutIs(id, "processing")
 	})
 }

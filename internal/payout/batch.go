@@ -14,6 +14,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/web"
 )
 
@@ -83,7 +84,7 @@ type batch struct {
 	description string
 	maker       string
 	all         []*draft
-	need        Need
+	need        control.Need
 
 	payouts, total, refused int64
 	approvalID, approvalWhy string
@@ -145,11 +146,11 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 // needsBatch returns the approvals that a batch needs: the strictest of three needs. The first is that of its payouts. The second is that
 // of one payout of their total on a rail. The third is that of one payout of the whole total, by the rules that name no rail. So splitting
 // a payment into small payouts, or over two rails, avoids no rule.
-func (s *Service) needsBatch(q db.Q, by db.Caller, involved []string, list []*draft) (Need, error) {
-	var most Need
+func (s *Service) needsBatch(q db.Q, by db.Caller, involved []string, list []*draft) (control.Need, error) {
+	var most control.Need
 	sums := map[string]Payout{} // by rail, "" for all
 	for _, d := range list {
-		most = most.or(d.need)
+		most = most.Or(d.need)
 		for _, rail := range []string{d.Rail, ""} {
 			sum := d.Payout
 			sum.Rail = rail
@@ -162,7 +163,7 @@ func (s *Service) needsBatch(q db.Q, by db.Caller, involved []string, list []*dr
 		if err != nil {
 			return most, err
 		}
-		most = most.or(need)
+		most = most.Or(need)
 	}
 	return most, nil
 }
@@ -183,7 +184,7 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 			return audit.Event{}, err
 		}
 		for _, d := range list {
-			if err := s.rules.count(tx, d); err != nil {
+			if err := s.rules.CountSums(tx, d.spending(), d.exceeds); err != nil {
 				return audit.Event{}, err
 			}
 		}
@@ -196,7 +197,7 @@ func (s *Service) storeBatch(tx *db.Tx, by db.Caller, b *batch) (audit.Event, er
 			return audit.Event{}, err
 		}
 		for i, d := range list {
-			if errors.Is(refused[i], errSumsMoved) {
+			if errors.Is(refused[i], control.ErrSumsMoved) {
 				return audit.Event{}, refused[i]
 			}
 			if refused[i] != nil {

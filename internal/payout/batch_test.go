@@ -48,7 +48,7 @@ func TestABatchSaysWhichPayoutsWereRefusedAndMakesTheOthers(t *testing.T) {
 		if b.Payouts != 3 || b.TotalCents != 100_000 || b.Refused != 3 || b.Statuses["pending"] != 3 || b.ApprovalID != "" {
 			t.Errorf("the batch is %+v", b)
 		}
-		has(x.Owner, account, 0, 100_000)
+		x.Owner.Has(account, 0, 100_000)
 		x.Owner.Get(batches + "/" + b.ID).OK().Data(&b)
 		if b.Payouts != 3 || b.Refused != 3 || b.Statuses["pending"] != 3 {
 			t.Errorf("later the batch is %+v", b)
@@ -66,7 +66,7 @@ func TestABatchSaysWhichPayoutsWereRefusedAndMakesTheOthers(t *testing.T) {
 		if got := results(again); answer.Status != 200 || again.ID != "" || !slices.Equal(got, want) {
 			t.Errorf("once more: %d %v", answer.Status, got)
 		}
-		has(x.Owner, account, 1_000, 100_000)
+		x.Owner.Has(account, 1_000, 100_000)
 	})
 }
 
@@ -77,14 +77,14 @@ func TestAnAtomicBatchIsMadeAsAWholeOrNotAtAll(t *testing.T) {
 		ask := batch(account, 40_000, 70_000)
 		ask["atomic"] = true
 		x.Owner.Post(batches, ask).Invalid("payouts.1")
-		has(x.Owner, account, 100_000, 0)
+		x.Owner.Has(account, 100_000, 0)
 		if count := n.Count(t, `SELECT count(*) FROM payout WHERE workspace_id = $1`, x.WorkspaceID); count != 0 {
 			t.Errorf("there are %d payouts", count)
 		}
 		ask = batch(account, 40_000, 60_000)
 		ask["atomic"] = true
 		x.Owner.Post(batches, ask).Created()
-		has(x.Owner, account, 0, 100_000)
+		x.Owner.Has(account, 0, 100_000)
 	})
 }
 
@@ -92,7 +92,7 @@ func TestARehearsedBatchChangesNothing(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
-		pay(x.Owner, account, 1_000) // so that the workspace has its data key
+		x.Owner.Pay(account, 1_000) // so that the workspace has its data key
 		ask := batch(account, 40_000, 70_000)
 		ask["dry_run"] = true
 		var b api.PayoutBatch
@@ -112,14 +112,14 @@ func TestABatchIsApprovedOnce(t *testing.T) {
 		if got := results(b); !slices.Equal(got, []string{"created initiated", "created initiated", "created initiated"}) || b.ApprovalID == "" {
 			t.Fatalf("the results are %v", got)
 		}
-		has(maker, account, 100_000, 0)
+		maker.Has(account, 100_000, 0)
 		if got := second.Get("/v1/approvals?state=pending&workspace_id=" + x.WorkspaceID).OK().Column("id"); !slices.Equal(got, []string{b.ApprovalID}) {
 			t.Errorf("there wait %v", got)
 		}
 		// One that is cancelled leaves the others.
 		maker.Post(payouts+"/"+b.Results[1].ID+"/cancel", nil).OK()
 		second.Approve(b.ApprovalID).OK()
-		has(maker, account, 60_000, 40_000)
+		maker.Has(account, 60_000, 40_000)
 		maker.Get(batches + "/" + b.ID).OK().Data(&b)
 		if b.Statuses["pending"] != 2 || b.Statuses["cancelled"] != 1 {
 			t.Errorf("the batch is %+v", b.Statuses)
@@ -172,11 +172,11 @@ func TestEachPayoutOfABatchHasItsOwnStory(t *testing.T) {
 					t.Errorf("%s: the story is %v", end, got)
 				}
 				if end != "approved" {
-					state(maker, r.ID, "cancelled")
+					maker.PayoutIs(r.ID, "cancelled")
 				}
 			}
 		}
-		has(maker, account, 70_000, 30_000)
+		maker.Has(account, 70_000, 30_000)
 	})
 }
 
@@ -186,12 +186,12 @@ func TestWhoeverApprovesABatchHearsThatTheMoneyDoesNotSufficeForAll(t *testing.T
 		account := x.Account(100_000)
 		var b api.PayoutBatch
 		maker.Post(batches, batch(account, 40_000, 40_000)).Created().Data(&b)
-		approve(second, pay(maker, account, 50_000)).OK()
+		approve(second, maker.Pay(account, 50_000)).OK()
 		refused := second.Approve(b.ApprovalID).Fails(422, "INSUFFICIENT_FUNDS")
 		if !strings.Contains(string(refused.Body), `"available_balance":50000,"requested_amount":80000`) {
 			t.Errorf("the answer is %s", refused.Body)
 		}
-		has(maker, account, 50_000, 50_000)
+		maker.Has(account, 50_000, 50_000)
 		maker.Get(batches + "/" + b.ID).OK().Data(&b)
 		if b.Statuses["initiated"] != 2 {
 			t.Errorf("the batch is %+v", b.Statuses)
@@ -203,9 +203,9 @@ func TestManySmallPayoutsDoNotGetAroundARule(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(1_000_000)
-		storedRule(t, x, body{"above_cents": 50_000, "approvals": 1})
-		state(x.Owner, pay(x.Owner, account, 50_000), "pending")
-		state(x.Owner, pay(x.Owner, account, 50_001), "initiated")
+		x.StoreRule(body{"above_cents": 50_000, "approvals": 1})
+		x.Owner.PayoutIs(x.Owner.Pay(account, 50_000), "pending")
+		x.Owner.PayoutIs(x.Owner.Pay(account, 50_001), "initiated")
 		var b api.PayoutBatch
 		x.Owner.Post(batches, batch(account, 25_000, 25_000)).Created().Data(&b)
 		if b.Statuses["pending"] != 2 {
@@ -255,7 +255,7 @@ func TestABatchOfWhichNothingCouldBeMadeSucceedsWithTheSameIdempotencyKeyOnceItC
 			if again := servertest.Decoded[api.PayoutBatch](send().Created()); again.ID != made.ID {
 				t.Errorf("the same once more is %+v", again)
 			}
-			has(x.Owner, account, 0, 30_000)
+			x.Owner.Has(account, 0, 30_000)
 		}
 	})
 }
@@ -266,7 +266,7 @@ func TestARehearsalKnowsTheLimitsOfTheWorkspace(t *testing.T) {
 		account := x.Account(1_000_000)
 		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": 50_000}).Created()
 		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 40_000}).Created()
-		pay(x.Owner, account, 10_000)
+		x.Owner.Pay(account, 10_000)
 		n.Unchanged(t, func() {
 			for amount, want := range map[int64]string{40_000: "", 40_001: "LIMIT_EXCEEDED"} {
 				var got api.PayoutRehearsal
@@ -287,7 +287,7 @@ func TestARehearsalKnowsTheLimitsOfTheWorkspace(t *testing.T) {
 			}
 		})
 		// Whoever makes it hears it, and not only whoever approves it at last.
-		storedRule(t, x, body{"approvals": 1})
+		x.StoreRule(body{"approvals": 1})
 		x.Owner.Post(payouts, request(account, 40_001)).Fails(422, "LIMIT_EXCEEDED")
 	})
 }
@@ -297,17 +297,17 @@ func TestALimitRefusesWhatPassesItAndCountsWhatIsCancelledNoMore(t *testing.T) {
 		x := n.Tenant(t)
 		account := x.Account(1_000_000)
 		x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "day", "amount_cents": 50_000}).Created()
-		id := pay(x.Owner, account, 40_000)
+		id := x.Owner.Pay(account, 40_000)
 		x.Owner.Post(payouts, request(account, 20_000)).Fails(422, "LIMIT_EXCEEDED")
-		has(x.Owner, account, 960_000, 40_000)
+		x.Owner.Has(account, 960_000, 40_000)
 		x.Owner.Post(payouts+"/"+id+"/cancel", nil).OK()
-		pay(x.Owner, account, 20_000)
+		x.Owner.Pay(account, 20_000)
 		var b api.PayoutBatch
 		x.Owner.Post(batches, batch(account, 20_000, 20_000, 10_000)).Created().Data(&b)
 		if got := results(b); !slices.Equal(got, []string{"created pending", "refused LIMIT_EXCEEDED", "created pending"}) {
 			t.Errorf("the results are %v", got)
 		}
-		has(x.Owner, account, 950_000, 50_000)
+		x.Owner.Has(account, 950_000, 50_000)
 	})
 }
 

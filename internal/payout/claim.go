@@ -12,6 +12,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 )
 
@@ -35,7 +36,7 @@ func (s *Sending) Claim(ctx context.Context, r *rail.Rail, identity func() strin
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return &Claimed{At: list[0].claimedAt, Count: len(list), attempts: list, hasher: hasher}, nil
+	return &Claimed{At: list[0].ClaimedAt, Count: len(list), attempts: list, hasher: hasher}, nil
 }
 
 func (s *Sending) claim(ctx context.Context, r *rail.Rail, identity func() string) (claimed []*attempt, err error) {
@@ -54,11 +55,11 @@ func (s *Sending) claim(ctx context.Context, r *rail.Rail, identity func() strin
 	}
 	for {
 		claimed, err = s.claimDue(ctx, r, identity)
-		var unready *unreadyError
+		var unready *control.UnreadyError
 		if !errors.As(err, &unready) {
 			return claimed, err
 		}
-		if err := s.vault.Ready(ctx, unready.workspace); err != nil {
+		if err := s.vault.Ready(ctx, unready.Workspace); err != nil {
 			return nil, err
 		}
 	}
@@ -67,15 +68,20 @@ func (s *Sending) claim(ctx context.Context, r *rail.Rail, identity func() strin
 // claim contains the payouts that were claimed together, and what happened to the others that were due.
 type claim struct {
 	*change
-	claimed []*attempt
+	tx       *db.Tx
+	rail     *rail.Rail
+	node     string
+	claimed  []*attempt
+	added    []*attempt       // those of them that are new
+	releases map[string]int64 // by account, of payouts that failed instead
 }
 
 // claimDue is claim in one transaction.
 func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() string) ([]*attempt, error) {
-	done, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (c claim, _ audit.Event, err error) {
+	done, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (*claim, audit.Event, error) {
 		none := audit.None("no payout was due")
 		now := s.now()
-		c.change = newChange(now, nil)
+		c := &claim{change: newChange(now, nil), tx: tx, rail: r, node: s.node, releases: map[string]int64{}}
 		if trusted, err := stillTrusted(tx, r, identity); err != nil || !trusted {
 			return c, none, err
 		}
@@ -83,76 +89,16 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 		if err != nil || len(list) == 0 {
 			return c, none, err
 		}
-		lease := now + AttemptLease.Milliseconds()
-		var rows [][]any
-		releases := map[string]int64{} // by account
 		holds, err := s.heldBack(tx.Q, list)
 		if err != nil {
 			return c, none, err
 		}
 		for _, p := range list {
-			a := p.next
-			if code, why := p.stopped(); code != "" {
-				if a == nil {
-					p.Attempts-- // there is none
-				}
-				money, forged, err := p.held(tx)
-				if err != nil {
-					return c, none, err
-				}
-				a, err := ledger.FindAccount(tx.Q, p.AccountID)
-				if err != nil {
-					return c, none, err
-				}
-				state, _, err := p.lastAttempt(tx.Q)
-				if err != nil {
-					return c, none, err
-				}
-				releases[p.AccountID] += p.Amount
-				if isOpen(state) {
-					c.become(p.Payout, Pending)
-					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, fmt.Sprintf("%s has not decided attempt %d", p.Rail, p.Attempts))
-					continue
-				}
-				if forged || money != p.reserved() || a.Reserved < releases[p.AccountID] {
-					c.become(p.Payout, Pending)
-					c.contradict(&attempt{payout: p.Payout, number: p.Attempts}, "the ledger does not hold its money")
-					continue
-				}
-				c.failed(p.Payout, string(code), "", why)
-				continue
+			if err := c.one(p, holds); err != nil {
+				return c, none, err
 			}
-			_, subject := p.subjectOf()
-			if h, ok := holds[subject]; ok {
-				if a == nil {
-					p.Attempts-- // there is none
-				}
-				c.hold(p.Payout, h.why)
-				continue
-			}
-			if a == nil {
-				a = &attempt{id: tx.NewID("att"), number: p.Attempts, endToEndID: EndToEndID(p.ID, p.Attempts), createdAt: now}
-				rows = append(rows, []any{a.id, p.ID, a.number, a.endToEndID, s.node, lease, now})
-				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d", r.Name, a.number)
-			} else {
-				resumed, err := tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
-						accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`, a.id, now, s.node, lease).Scan(new(string))
-				if err != nil {
-					return c, none, err
-				}
-				if !resumed { // its row was changed in the store
-					c.become(p.Payout, Pending)
-					a.payout = p.Payout
-					c.contradict(a, fmt.Sprintf("attempt %d cannot be submitted again", a.number))
-					continue
-				}
-				c.addEvent(audit.PayoutSent, p.Payout, Pending, "Sent the payout by %s, attempt %d, submission %d", r.Name, a.number, a.submission+1)
-			}
-			a.state, a.payout, a.submission, a.claimedAt = sending, p.Payout, a.submission+1, now
-			c.claimed = append(c.claimed, a)
 		}
-		if err := tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at) VALUES `,
-			`($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, rows); err != nil {
+		if err := c.insert(); err != nil {
 			return c, none, err
 		}
 		if err := c.store(tx, s.rules); err != nil {
@@ -160,19 +106,111 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 		}
 		news := make([]holding, 0, len(holds))
 		for _, subject := range slices.Sorted(maps.Keys(holds)) {
-			h, err := s.rules.hold(tx, holds[subject].Payout, holds[subject].why)
+			h, err := s.holds.hold(tx, holds[subject].Payout, holds[subject].why)
 			if err != nil {
 				return c, none, err
 			}
 			c.events, news = append(c.events, h.events...), append(news, h)
 		}
-		return c, audit.All(c.events...), s.rules.mailHeld(tx, systemCaller(), news...)
+		return c, audit.All(c.events...), s.holds.mail(tx, systemCaller(), news...)
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.alarm(done.change)
 	return done.claimed, nil
+}
+
+// one claims a payout, unless it is stopped or held.
+func (c *claim) one(p claimable, holds map[string]held) error {
+	code, why := p.stopped()
+	_, subject := p.subjectOf()
+	h, isHeld := holds[subject]
+	if (code != "" || isHeld) && p.next == nil {
+		p.Attempts-- // there is none
+	}
+	switch {
+	case code != "":
+		return c.fail(p.Payout, code, why)
+	case isHeld:
+		c.hold(p.Payout, h.why)
+		return nil
+	case p.next == nil:
+		c.send(p.Payout)
+		return nil
+	}
+	return c.resend(p.Payout, p.next)
+}
+
+// fail ends a payout that is not sent. If its rail may have it, or the ledger does not hold its money, it is contradicted instead.
+func (c *claim) fail(p *Payout, code api.Code, why string) error {
+	money, forged, err := p.held(c.tx)
+	if err != nil {
+		return err
+	}
+	account, err := ledger.FindAccount(c.tx.Q, p.AccountID)
+	if err != nil {
+		return err
+	}
+	state, _, err := p.lastAttempt(c.tx.Q)
+	if err != nil {
+		return err
+	}
+	c.releases[p.AccountID] += p.Amount
+	wrong := ""
+	if isOpen(state) {
+		wrong = fmt.Sprintf("%s has not decided attempt %d", p.Rail, p.Attempts)
+	} else if forged || money != p.reserved() || account.Reserved < c.releases[p.AccountID] {
+		wrong = "the ledger does not hold its money"
+	}
+	if wrong == "" {
+		c.failed(p, string(code), "", why)
+		return nil
+	}
+	c.become(p, Pending)
+	c.contradict(&attempt{payout: p, Number: p.Attempts}, wrong)
+	return nil
+}
+
+// lease returns until when other nodes leave an attempt alone.
+func (c *claim) lease() int64 { return c.now + AttemptLease.Milliseconds() }
+
+// send claims a payout as a new attempt.
+func (c *claim) send(p *Payout) {
+	a := &attempt{ID: c.tx.NewID("att"), PayoutID: p.ID, Number: p.Attempts, EndToEndID: EndToEndID(p.ID, p.Attempts), Submission: 1, State: sending,
+		Node: c.node, AskAt: c.lease(), CreatedAt: c.now, ClaimedAt: c.now, payout: p}
+	c.claimed, c.added = append(c.claimed, a), append(c.added, a)
+	c.addEvent(audit.PayoutSent, p, Pending, "Sent the payout by %s, attempt %d", c.rail.Name, a.Number)
+}
+
+// insert stores the new attempts. Naming fewer columns than insertedAttempt costs less, for as many rows as there are here.
+func (c *claim) insert() error {
+	rows := make([][]any, len(c.added))
+	for i, a := range c.added {
+		rows[i] = []any{a.ID, a.PayoutID, a.Number, a.EndToEndID, a.Node, a.AskAt, a.CreatedAt}
+	}
+	return c.tx.InsertRows(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked,
+		created_at, claimed_at, answered_at, settled_at) VALUES `, `($1, $2, $3, $4, 'sending', '', '', '', $5, $6, 0, $7, $7, 0, 0)`, rows)
+}
+
+// resend claims a payout as the next submission of its last attempt.
+func (c *claim) resend(p *Payout, a *attempt) error {
+	resumed, err := c.tx.Row(`UPDATE payout_attempt SET state = 'sending', submission = submission + 1, claimed_at = $2, node = $3, ask_at = $4, asked = 0,
+			accepted = 0, resolved = '', reference = '' WHERE id = $1 AND state = 'not_received' AND (accepted = 0 OR resolved = 'not_paid') RETURNING id`,
+		a.ID, c.now, c.node, c.lease()).Scan(new(string))
+	if err != nil {
+		return err
+	}
+	a.payout = p
+	if !resumed { // its row was changed in the store
+		c.become(p, Pending)
+		c.contradict(a, fmt.Sprintf("attempt %d cannot be submitted again", a.Number))
+		return nil
+	}
+	a.State, a.Submission, a.ClaimedAt = sending, a.Submission+1, c.now
+	c.claimed = append(c.claimed, a)
+	c.addEvent(audit.PayoutSent, p, Pending, "Sent the payout by %s, attempt %d, submission %d", c.rail.Name, a.Number, a.Submission)
+	return nil
 }
 
 // stillTrusted reports whether the record of a rail's connector, if it keeps one, is the one that the store knows. The claim and an
@@ -189,7 +227,7 @@ func stillTrusted(tx *db.Tx, r *rail.Rail, identity func() string) (bool, error)
 // held is a payout that is held back, alone or with its batch.
 type held struct {
 	*Payout
-	why []obstacle
+	why []control.Obstacle
 }
 
 // heldBack returns the held payouts, by their subjects: a limit or a rule became stricter since they were approved. Stopped payouts fail,
@@ -209,7 +247,7 @@ func (s *Sending) heldBack(q db.Q, list []claimable) (map[string]held, error) {
 	}
 	found := map[string]held{}
 	for _, subject := range subjects {
-		why, err := s.rules.obstacles(q, together[subject]...)
+		why, err := obstacles(q, s.rules, together[subject]...)
 		if err != nil {
 			return nil, err
 		}
@@ -221,10 +259,10 @@ func (s *Sending) heldBack(q db.Q, list []claimable) (map[string]held, error) {
 }
 
 // hold keeps a claimed payout pending.
-func (c *change) hold(p *Payout, why []obstacle) {
+func (c *change) hold(p *Payout, why []control.Obstacle) {
 	c.become(p, Pending)
 	p.Attention = Recheck
-	texts := obstacleTexts(why)
+	texts := control.ObstacleTexts(why)
 	c.addEvent(audit.PayoutAttention, p, Pending, "The payout is held: %s", texts)
 	c.events[len(c.events)-1].Changes.Add("held_by", nil, texts)
 }

@@ -13,7 +13,7 @@ func approvedWithKey(t *testing.T, x *servertest.Tenant) (id, key string, collea
 	colleague = x.Member("admin") // a session of a key
 	rule := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "keys_may_approve": true}).Created()
 	x.Node.Person(t, colleague).Approve(rule.Text("approval_id")).OK()
-	id = pay(x.Owner, account, 10_000)
+	id = x.Owner.Pay(account, 10_000)
 	return id, colleague.Get("/v1/api-keys").OK().Column("id")[0], colleague
 }
 
@@ -23,7 +23,7 @@ func TestAPayoutThatWasApprovedWithACompromisedKeyIsHeld(t *testing.T) {
 		id, key, colleague := approvedWithKey(t, x)
 		approve(colleague, id).OK()
 		colleague.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 	})
 }
 
@@ -36,7 +36,7 @@ func TestTheVoteOfACompromisedKeyDoesNotCount(t *testing.T) {
 			x.EverybodyCounts()
 			rule := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2, "keys_may_approve": true}).Created()
 			second.Approve(rule.Text("approval_id")).OK()
-			id := pay(x.Owner, x.Account(100_000), 10_000)
+			id := x.Owner.Pay(x.Account(100_000), 10_000)
 			approve(colleague, id).OK()
 			path := "/v1/api-keys/" + colleague.Get("/v1/api-keys").OK().Column("id")[0]
 			if compromised {
@@ -46,10 +46,10 @@ func TestTheVoteOfACompromisedKeyDoesNotCount(t *testing.T) {
 			}
 			approve(second, id).OK()
 			if compromised {
-				state(x.Owner, id, "initiated")
+				x.Owner.PayoutIs(id, "initiated")
 				approve(third, id).OK()
 			}
-			state(x.Owner, id, "pending")
+			x.Owner.PayoutIs(id, "pending")
 		}
 	})
 }
@@ -88,18 +88,18 @@ func TestAPayoutThatWasApprovedByWhoCameThroughACompromisedKeyIsHeld(t *testing.
 			person, account := n.Person(t, x.Owner), x.Account(100_000)
 			key, thief := stolenKey(t, n, person)
 			puppet := puppetOf(t, x, thief, "disbursement_authorizer")
-			id := pay(thief, account, 10_000)
+			id := thief.Pay(account, 10_000)
 			approve(n.Person(t, puppet), id).OK()
 			person.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
 			if decision != "" {
 				person.Post(x.Path("/suspended/"+person.Get(x.Path("/suspended")).OK().Column("id")[0]+"/"+decision), nil).OK()
 			}
 			if held {
-				hold(t, n, x.Owner, id)
+				x.Owner.PayoutHeld(id)
 				continue
 			}
 			n.RunPayouts(t)
-			state(x.Owner, id, "completed")
+			x.Owner.PayoutIs(id, "completed")
 		}
 	})
 }
@@ -114,11 +114,11 @@ func TestAPayoutIsHeldIfItsApproverCameThroughACompromisedKeyAndLeftBeforeTheRep
 			second, accomplice := stolenKey(t, n, person)
 			puppet := puppetOf(t, x, thief, "viewer")
 			accomplice.Post(x.Path("/roles"), body{"user_id": puppet.UserID, "role": "disbursement_authorizer"}).OK()
-			id := pay(person, account, 10_000)
+			id := person.Pay(account, 10_000)
 			approve(n.Person(t, puppet), id).OK()
 			thief.Delete(x.Path("/members/" + puppet.UserID)).OK()
 			person.Post("/v1/api-keys/"+[]string{first, second}[reported]+"/compromised", nil).OK()
-			hold(t, n, person, id)
+			person.PayoutHeld(id)
 		}
 	})
 }
@@ -127,11 +127,11 @@ func TestAPayoutThatNeededNoApprovalIsHeldIfItsRequestCameThroughACompromisedKey
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for name, request := range map[string]func(x *servertest.Tenant, thief, person *servertest.Client, account string) (id string){
 			"with the key": func(_ *servertest.Tenant, thief, _ *servertest.Client, account string) string {
-				return pay(thief, account, 10_000)
+				return thief.Pay(account, 10_000)
 			},
 			"with a key made with it": func(_ *servertest.Tenant, thief, _ *servertest.Client, account string) string {
 				_, heir := stolenKey(t, n, thief)
-				return pay(heir, account, 10_000)
+				return heir.Pay(account, 10_000)
 			},
 			"in a batch": func(_ *servertest.Tenant, thief, _ *servertest.Client, account string) string {
 				var b api.PayoutBatch
@@ -140,18 +140,18 @@ func TestAPayoutThatNeededNoApprovalIsHeldIfItsRequestCameThroughACompromisedKey
 				return b.Results[0].ID
 			},
 			"by publishing a draft": func(_ *servertest.Tenant, thief, person *servertest.Client, account string) string {
-				id := pay(person, account, 10_000, body{"status": "draft"})
+				id := person.Pay(account, 10_000, body{"status": "draft"})
 				thief.Post(payouts+"/"+id+"/publish", nil).OK()
 				return id
 			},
 			"by changing a draft": func(_ *servertest.Tenant, thief, person *servertest.Client, account string) string {
-				id := pay(person, account, 10_000, body{"status": "draft"})
+				id := person.Pay(account, 10_000, body{"status": "draft"})
 				thief.Patch(payouts+"/"+id, body{"settlement_account": to(bpi, "1234567891")}).OK()
 				person.Post(payouts+"/"+id+"/publish", nil).OK()
 				return id
 			},
 			"by someone who was added with it": func(x *servertest.Tenant, thief, _ *servertest.Client, account string) string {
-				return pay(n.Person(t, puppetOf(t, x, thief, "disbursement_manager")), account, 10_000)
+				return n.Person(t, puppetOf(t, x, thief, "disbursement_manager")).Pay(account, 10_000)
 			},
 		} {
 			x, _, approver := n.Pair(t)
@@ -160,7 +160,7 @@ func TestAPayoutThatNeededNoApprovalIsHeldIfItsRequestCameThroughACompromisedKey
 			approver.Approve(rule.Text("approval_id")).OK()
 			key, thief := stolenKey(t, n, person)
 			id := request(x, thief, person, account)
-			state(person, id, "pending")
+			person.PayoutIs(id, "pending")
 			person.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
 			n.RunPayouts(t)
 			if p := person.Get(payouts + "/" + id).OK(); p.Text("attention") != "recheck" {
@@ -175,10 +175,10 @@ func TestAPayoutThatWasRequestedWithACompromisedKeyAndApprovedByAnotherPersonIsS
 		x, _, approver := n.Pair(t)
 		person, account := n.Person(t, x.Owner), x.Account(100_000)
 		key, thief := stolenKey(t, n, person)
-		id := pay(thief, account, 10_000)
+		id := thief.Pay(account, 10_000)
 		approve(approver, id).OK()
 		person.Post("/v1/api-keys/"+key+"/compromised", nil).OK()
 		n.RunPayouts(t)
-		state(person, id, "completed")
+		person.PayoutIs(id, "completed")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/web"
 )
 
@@ -96,7 +97,7 @@ const maxTries = 10
 // found then. They may also be of the same payee or requester, so that the payout needs more approvals.
 func retryOnConflict[T any](do func() (T, error)) (out T, err error) {
 	for range maxTries {
-		if out, err = do(); !db.IsUnique(err) && !errors.Is(err, errSumsMoved) {
+		if out, err = do(); !db.IsUnique(err) && !errors.Is(err, control.ErrSumsMoved) {
 			break
 		}
 	}

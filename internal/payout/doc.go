@@ -99,7 +99,7 @@
 //   - Two nodes process the same notice: the primary key of rail_notice admits only one of them.
 //   - The account number cannot be read, because its vault key is lost: nothing was sent, and
 //     the payout fails.
-//   - AM04: our own account with the bank is short. The caller gets PROCESSING_FAILED, the operator an
+//   - Our own account with the bank is short (rail.Reason.FloatShort). The caller gets PROCESSING_FAILED, the operator an
 //     error in the log and a metric.
 //
 // # The hot account

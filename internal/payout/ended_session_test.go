@@ -20,9 +20,9 @@ func TestWhatOnePersonDecidesEndsWithTheirSession(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account, live := x.Account(100_000), x.LiveAccount()
-		id := pay(n.Person(t, x.Owner), account, 10_000)
+		id := n.Person(t, x.Owner).Pay(account, 10_000)
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 		x.Owner.Post(x.Path("/payout-stop"), body{"reason": "a drill"}).OK()
 		x.Owner.Patch("/v2/accounts/"+live, body{"status": "frozen"}).OK()
 		for name, send := range map[string]func(person *servertest.Client) *servertest.Answer{
@@ -140,7 +140,7 @@ func TestAPayoutEndsWithTheAccessOfItsMakerWhileItIsScreened(t *testing.T) {
 						"payouts": []body{{"amount_cents": 100, "settlement_account": to(bpi, "1234567890")}}})
 				},
 				"a draft": func(maker *servertest.Client, account string) *servertest.Answer {
-					return maker.Post(payouts+"/"+pay(maker, account, 100, body{"status": "draft"})+"/publish", nil)
+					return maker.Post(payouts+"/"+maker.Pay(account, 100, body{"status": "draft"})+"/publish", nil)
 				},
 			} {
 				t.Run(what+", and "+name, func(t *testing.T) {

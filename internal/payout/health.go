@@ -72,7 +72,7 @@ func (s *Service) Health(ctx context.Context, by db.Caller, in HealthInput) (api
 	of := list[0]
 	var out api.ServiceHealth
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
-		out, err = s.healthOf(q, of, in.ServiceName, sandboxes{text(in.WorkspaceID), by.ID, by.Scope, by.OneFactor})
+		out, err = s.healthOf(q, of, in.ServiceName, sandboxes{web.Value(in.WorkspaceID), by.ID, by.Scope, by.OneFactor})
 		return err
 	})
 	if err != nil || of.connector == nil {
@@ -193,7 +193,7 @@ func (s *Service) Institutions(ctx context.Context, _ db.Caller, in Institutions
 				from++
 			}
 			return list[from:min(from+take, len(list))], nil
-		}, "institutions", text(in.Rail))
+		}, "institutions", web.Value(in.Rail))
 }
 
 // reached lists institutions by their codes, each with the rails that reach it. A live rail represents the sandbox rail of the same name.

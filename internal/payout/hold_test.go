@@ -33,7 +33,7 @@ func TestALimitForOnePayoutOfABatchHoldsItOnAllRails(t *testing.T) {
 			t.Fatal("PESONet takes it now")
 		}
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		now, later := hold(t, n, maker, b.Results[0].ID), hold(t, n, maker, b.Results[1].ID)
+		now, later := maker.PayoutHeld(b.Results[0].ID), maker.PayoutHeld(b.Results[1].ID)
 		if now.RecheckApprovalID == "" || now.RecheckApprovalID != later.RecheckApprovalID {
 			t.Errorf("the batch is held by %q and %q", now.RecheckApprovalID, later.RecheckApprovalID)
 		}
@@ -52,11 +52,11 @@ func TestALimitThatBecomesStricterWhileABatchIsSentHoldsTheRest(t *testing.T) {
 		b := batchOf(maker, x.Account(100_000), onRail("instapay", 1_000), onRail("pesonet", 20_000))
 		second.Approve(b.ApprovalID).OK()
 		n.RunPayouts(t)
-		state(maker, b.Results[0].ID, "completed")
+		maker.PayoutIs(b.Results[0].ID, "completed")
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
 		later := servertest.Decoded[api.Payout](maker.Get(payouts + "/" + b.Results[1].ID))
 		n.Clock.Advance(time.Duration(later.SendAt-n.DB.Now()+1) * time.Millisecond)
-		hold(t, n, maker.Again(t), later.ID)
+		maker.Again(t).PayoutHeld(later.ID)
 	})
 }
 
@@ -64,12 +64,12 @@ func TestAPayoutThatFailsWhenItIsDueIsNotHeld(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		approve(second, id).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
 		x.Owner.Patch("/v2/accounts/"+account, body{"status": "frozen"}).OK()
 		n.RunPayouts(t)
-		state(maker, id, "failed")
+		maker.PayoutIs(id, "failed")
 		if got := n.Count(t, `SELECT count(*) FROM approval WHERE kind = 'payout_recheck' AND workspace_id = $1`, x.WorkspaceID); got != 0 {
 			t.Errorf("%d approvals ask to release nothing", got)
 		}
@@ -82,14 +82,14 @@ func TestTheRestOfAHeldBatchIsReleasedAfterOneWasCancelled(t *testing.T) {
 		b := batchOf(maker, x.Account(100_000), onRail("instapay", 10_000), onRail("instapay", 20_000))
 		second.Approve(b.ApprovalID).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		p := hold(t, n, maker, b.Results[0].ID)
+		p := maker.PayoutHeld(b.Results[0].ID)
 		maker.Post(payouts+"/"+b.Results[1].ID+"/cancel", body{}).OK()
 		if gone := servertest.Decoded[api.Payout](maker.Get(payouts + "/" + b.Results[1].ID)); gone.Attention != "" || gone.RecheckApprovalID != "" {
 			t.Errorf("a cancelled payout needs %q, and waits for %q", gone.Attention, gone.RecheckApprovalID)
 		}
 		second.Approve(p.RecheckApprovalID).OK()
 		n.RunPayouts(t)
-		state(maker, p.ID, "completed")
+		maker.PayoutIs(p.ID, "completed")
 	})
 }
 
@@ -100,7 +100,7 @@ func TestABatchThatNothingHoldsAnyMoreIsConfirmedWhileItsApprovalWaits(t *testin
 		b := batchOf(maker, x.Account(100_000), onRail("instapay", 10_000), onRail("instapay", 1_000))
 		second.Approve(b.ApprovalID).OK()
 		limit := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 5_000}).OK().Text("id")
-		p := hold(t, n, maker, b.Results[0].ID)
+		p := maker.PayoutHeld(b.Results[0].ID)
 		confirm := payouts + "/" + b.Results[1].ID + "/confirm"
 		if got := maker.Post(confirm, nil).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id"); got != p.RecheckApprovalID {
 			t.Errorf("it waits for %s, the answer names %s", p.RecheckApprovalID, got)
@@ -112,7 +112,7 @@ func TestABatchThatNothingHoldsAnyMoreIsConfirmedWhileItsApprovalWaits(t *testin
 		}
 		n.RunPayouts(t)
 		for _, r := range b.Results {
-			state(maker, r.ID, "completed")
+			maker.PayoutIs(r.ID, "completed")
 			if got := n.Audited(t, r.ID); !slices.Contains(got, "payout.recheck.approved") {
 				t.Errorf("the story of %s is %v", r.ID, got)
 			}
@@ -135,8 +135,8 @@ func TestARuleIsComparedWithWhatWasApprovedAndNotWithColumns(t *testing.T) {
 				second.Approve(b.ApprovalID).OK()
 				n.Clock.Advance(time.Second)
 				x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "cfo", "above_cents": 15_000}).Created()
-				put(t, n, func(tx *db.Tx) error { return tx.Exec(change, b.ID) })
-				hold(t, n, maker, b.Results[0].ID)
+				n.Write(t, func(tx *db.Tx) error { return tx.Exec(change, b.ID) })
+				maker.PayoutHeld(b.Results[0].ID)
 			})
 		})
 	}
@@ -171,15 +171,15 @@ func TestAnApprovalReleasesOnlyThePayoutsThatItIsFor(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		small, large := pay(maker, account, 6_000), pay(maker, account, 60_000)
+		small, large := maker.Pay(account, 6_000), maker.Pay(account, 60_000)
 		approve(second, small).OK()
 		approve(second, large).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		p := hold(t, n, maker, small)
-		put(t, n, func(tx *db.Tx) error {
+		p := maker.PayoutHeld(small)
+		n.Write(t, func(tx *db.Tx) error {
 			return tx.Exec(`UPDATE payout SET recheck_id = $2 WHERE id = $1`, large, p.RecheckApprovalID)
 		})
 		second.Approve(p.RecheckApprovalID).Fails(422, "APPROVAL_CHANGED")
-		hold(t, n, maker, large)
+		maker.PayoutHeld(large)
 	})
 }

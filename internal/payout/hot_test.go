@@ -11,10 +11,10 @@ func TestAPayoutThatIsThereIsFoundWhenItsAccountCouldNotPayItAgain(t *testing.T)
 		x := n.Tenant(t)
 		account := x.Account(1_000)
 		again := body{"external_id": "once"}
-		id := pay(x.Owner, account, 1_000, again)
+		id := x.Owner.Pay(account, 1_000, again)
 		if got := x.Owner.Post(payouts, request(account, 1_000, again)).OK().Text("id"); got != id {
 			t.Errorf("the payout is %s, want %s", got, id)
 		}
-		has(x.Owner, account, 0, 1_000)
+		x.Owner.Has(account, 0, 1_000)
 	})
 }

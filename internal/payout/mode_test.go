@@ -9,7 +9,6 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
-	"bursar/internal/ledger"
 	"bursar/internal/server/servertest"
 )
 
@@ -24,22 +23,10 @@ func limitedTo(t *testing.T, c *servertest.Client, mode string) *servertest.Clie
 	return c.Node.Login(t, key)
 }
 
-// liveAccount opens an account of real money, which this server cannot fill.
-func liveAccount(t *testing.T, x *servertest.Tenant) string {
-	t.Helper()
-	a, err := change(t, x.Node, func(tx *db.Tx) (ledger.Account, error) {
-		return ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.ID
-}
-
 func TestACredentialOfAModeSeesAndMovesNoOtherMoney(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, _ := n.Pair(t)
-		tests, real := x.Account(1_000_000), liveAccount(t, x)
+		tests, real := x.Account(1_000_000), x.LiveAccount()
 		sandbox, live := limitedTo(t, maker, "sandbox"), limitedTo(t, maker, "live")
 		paid := maker.Post(payouts, request(tests, 10_000)).Created()
 		batch := maker.Post(batches, body{"source_account_id": tests, "currency": "PHP", "payouts": []body{{"amount_cents": 10_000, "settlement_account": to(bpi, "1234567890")}}}).Created()
@@ -121,7 +108,7 @@ func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 		payee, other := x.Entry("Ada"), x.Entry("Bob")
 		methods := "/v1/directory/" + payee + "/receiving-methods"
 		id := sandbox.Post(methods, servertest.Account("1234567890", body{"institution_code": bpi})).OK().Text("id")
-		liveAccount(t, x)
+		x.LiveAccount()
 		for _, refused := range []*servertest.Answer{
 			sandbox.Post(methods, servertest.Account("1234567891", body{"institution_code": bpi})),
 			sandbox.Patch(methods+"/"+id, body{"account_id": "5555555555"}),
@@ -167,12 +154,12 @@ func TestASandboxCredentialChangesNoPayeeOfLivePayouts(t *testing.T) {
 
 func TestWhatIsReportedInTheSandboxHoldsUpNoLivePayout(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n, x, live := startLive(t, store)
+		n, x, live := servertest.StartLive(t, store)
 		sandbox := x.Account(10_000)
-		closed := pay(x.Owner, sandbox, 1_000)
+		closed := x.Owner.Pay(sandbox, 1_000)
 		fail(t, n, closed, "ACCOUNT_CLOSED")
 		x.Owner.Post(payouts, request(sandbox, 1_000)).Fails(422, "ACCOUNT_CLOSED")
-		reported := pay(x.Owner, live, 1_000)
+		reported := x.Owner.Pay(live, 1_000)
 		fail(t, n, reported, "ACCOUNT_CLOSED")
 		x.Owner.Post(payouts, request(live, 1_000)).Fails(422, "ACCOUNT_CLOSED")
 	})
@@ -183,8 +170,8 @@ func TestAConflictDoesNotIdentifyThePayoutOfTheOtherMode(t *testing.T) {
 		x := n.Tenant(t)
 		named := body{"external_id": "salary of May"}
 		sandbox := x.Account(10_000)
-		first := pay(x.Owner, sandbox, 1_000, named)
-		refused := limitedTo(t, x.Owner, "live").Post(payouts, request(liveAccount(t, x), 1_000, named)).Fails(409, "IDEMPOTENCY_CONFLICT")
+		first := x.Owner.Pay(sandbox, 1_000, named)
+		refused := limitedTo(t, x.Owner, "live").Post(payouts, request(x.LiveAccount(), 1_000, named)).Fails(409, "IDEMPOTENCY_CONFLICT")
 		if strings.Contains(string(refused.Body), first) {
 			t.Errorf("the conflict of a live payout identifies one of the sandbox: %s", refused.Body)
 		}
@@ -213,7 +200,7 @@ func TestACredentialOfAModeStopsNoOtherMoney(t *testing.T) {
 
 func TestDecidingManyReportsNoDecisionOfTheOtherMode(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n, x, real := startLive(t, store)
+		n, x, real := servertest.StartLive(t, store)
 		second := n.Person(t, x.Member("admin"))
 		decide := func(c *servertest.Client, ids ...string) string {
 			list := []body{}

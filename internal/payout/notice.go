@@ -9,6 +9,7 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 )
 
@@ -30,7 +31,7 @@ func (s *Sending) Take(ctx context.Context, from rail.Connector, list []rail.Not
 type taking struct {
 	*change
 	tx        *db.Tx
-	rules     *Rules
+	rules     *control.Service
 	from      rail.Connector
 	mode      string
 	found     map[string]*attempt
@@ -55,7 +56,7 @@ func (t *taking) all(list []rail.Notice) error {
 	for _, n := range list {
 		a := t.found[n.EndToEndID]
 		// A settled notice moves no money of an account, unless it completes the payout.
-		if a != nil && (n.Kind == rail.Returned || n.Kind == rail.Decided && decisive(n.Outcome) || n.Kind == rail.Settled && a.state != rail.Completed) {
+		if a != nil && (n.Kind == rail.Returned || n.Kind == rail.Decided && decisive(n.Outcome) || n.Kind == rail.Settled && a.State != rail.Completed) {
 			moving = append(moving, a)
 		}
 	}

@@ -109,6 +109,9 @@ var (
 	// changedRow is what a request changes of a payout.
 	changedRow = db.UpdateOf("payout", derivedColumns, "workspace_id", "account_id", "currency", "mode", "external_id", "batch_id", "attention",
 		"cancel_reason", "maker_id", "attempts", "recheck_id", "created_at")
+	// answeredRow is what answers and people change of a payout that was sent.
+	answeredRow = db.UpdateOnly[Payout]("payout", "status", "attention", "failure_code", "failure_reason", "failure_text", "attempts", "send_at",
+		"updated_at", "ended_at", "reserved_at").If("status")
 )
 
 // selectPayouts is a query of whole payouts, without its condition.
@@ -122,7 +125,7 @@ func readSent(r db.Rows) *Payout {
 
 // Find reads a payout; its id is empty if there is none.
 func Find(q db.Q, id string) (Payout, error) {
-	return first(db.Collect(q, wholeRow.Read, selectPayouts+` WHERE p.id = $1`, id))
+	return db.First(q, wholeRow.Read, selectPayouts+` WHERE p.id = $1`, id)
 }
 
 // EndToEndID returns the name of an attempt at every rail. It follows from the payout and the number of the attempt, so every copy of the
@@ -150,9 +153,9 @@ func (p Payout) sandbox() bool { return p.Mode == api.ModeSandbox }
 // submission number.
 func (p Payout) payment(a *attempt, number string) rail.Payment {
 	return rail.Payment{
-		EndToEndID: EndToEndID(p.ID, a.number), PayoutID: p.ID, Attempt: int(a.number), Submission: int(a.submission), NotPaid: int(a.notPaid), WorkspaceID: p.WorkspaceID,
+		EndToEndID: EndToEndID(p.ID, a.Number), PayoutID: p.ID, Attempt: int(a.Number), Submission: int(a.Submission), NotPaid: int(a.NotPaid), WorkspaceID: p.WorkspaceID,
 		AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency,
 		To:          rail.Destination{Institution: p.Institution, AccountNumber: number, AccountName: p.AccountName},
-		Description: p.Description, At: a.createdAt, ClaimedAt: a.claimedAt, SendBefore: a.claimedAt + sendWindow.Milliseconds(), Since: p.CreatedAt,
+		Description: p.Description, At: a.CreatedAt, ClaimedAt: a.ClaimedAt, SendBefore: a.ClaimedAt + sendWindow.Milliseconds(), Since: p.CreatedAt,
 	}
 }

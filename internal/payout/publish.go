@@ -13,12 +13,13 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/vault"
 )
 
 // publish processes checked payouts of one account as far as possible without another person, and stores them. Those that need no approval
 // become pending with their money reserved, all of them by one update of the account. The others become initiated, each with an approval of
-// its own. A fault refuses one payout and is returned for it; the others are not affected. The same goes for errSumsMoved, for a payout
+// its own. A fault refuses one payout and is returned for it; the others are not affected. The same goes for control.ErrSumsMoved, for a payout
 // that needs no approval.
 //
 // Rows are locked in the order of the dispatcher: payouts first, then sums and limits, then the account. A new payout whose external id
@@ -46,9 +47,9 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 		return nil, err
 	}
 	for i, d := range list {
-		err := s.rules.count(tx, d)
+		err := s.rules.CountSums(tx, d.spending(), d.exceeds)
 		switch {
-		case err != nil && (d.Status != Pending || !errors.Is(err, errSumsMoved)):
+		case err != nil && (d.Status != Pending || !errors.Is(err, control.ErrSumsMoved)):
 			return nil, err
 		case err != nil:
 			refused[i] = err
@@ -62,7 +63,7 @@ func (s *Service) publish(tx *db.Tx, by db.Caller, a ledger.Account, list []*dra
 	}
 	for i, d := range ready {
 		if refused[at[i]] = short[i]; short[i] != nil {
-			if err := s.rules.discount(tx, d.Payout); err != nil {
+			if err := s.rules.DiscountSums(tx, d.spending()); err != nil {
 				return nil, err
 			}
 		}
@@ -111,44 +112,24 @@ func (s *Service) reserve(tx *db.Tx, a ledger.Account, list []*draft) (refused [
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.rules.guard(tx.Q, a.WorkspaceID)
+	stopped, err := s.rules.Stopped(tx.Q, a.WorkspaceID, a.Mode)
 	if err != nil {
 		return nil, err
 	}
 	for j, i := range at {
 		d := list[i]
 		if refused[i] = short[j]; refused[i] != nil {
-			if err := s.rules.GiveBack(tx, d.spending()); err != nil {
+			if err := s.rules.GiveBackLimits(tx, d.spending()); err != nil {
 				return nil, err
 			}
 		}
-		d.Stopped = g.stopped[d.Mode]
+		d.Stopped = stopped
 	}
 	return refused, nil
 }
 
-// or returns the stricter of two needs. API keys may approve only if both needs allow them, and a role that either names is required.
-func (n Need) or(other Need) Need {
-	rank := func(n Need) int {
-		r := 4 * n.Approvals
-		if n.Role != "" {
-			r += 2
-		}
-		if !n.KeysMay {
-			r++
-		}
-		return r
-	}
-	keys := (n.Approvals == 0 || n.KeysMay) && (other.Approvals == 0 || other.KeysMay)
-	if n.Why == "" || rank(other) > rank(n) {
-		n, other = other, n
-	}
-	n.KeysMay, n.Role = n.KeysMay && keys, cmp.Or(n.Role, other.Role)
-	return n
-}
-
 // ask requests the approval of payouts of one account: of one, or of a batch.
-func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID string, version int64, kind string, list []*draft, need Need) (id string, err error) {
+func (s *Service) ask(tx *db.Tx, by db.Caller, a ledger.Account, subjectID string, version int64, kind string, list []*draft, need control.Need) (id string, err error) {
 	if by, err = behind(tx.Q, by, list); err != nil {
 		return "", err
 	}
@@ -198,7 +179,7 @@ func (p Payout) reserved() ledger.Reserved {
 }
 
 // spending returns what counts for the limits of a workspace.
-func (p Payout) spending() Spending {
-	return Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, Makers: strings.Fields(p.Involved), EntryID: p.EntryID,
-		DestinationKey: hex.EncodeToString(p.DestinationKey), Key: p.DestinationKey, Rail: p.Rail, Mode: p.Mode, Currency: p.Currency, Amount: p.Amount, At: p.ReservedAt}
+func (p Payout) spending() control.Spending {
+	return control.Spending{WorkspaceID: p.WorkspaceID, AccountID: p.AccountID, Makers: strings.Fields(p.Involved), EntryID: p.EntryID,
+		Key: p.DestinationKey, Rail: p.Rail, Mode: p.Mode, Currency: p.Currency, Amount: p.Amount, At: p.ReservedAt, RequestedAt: p.CountedAt}
 }

@@ -20,21 +20,21 @@ func TestNobodyApprovesForWhoeverTheyAddedAfterTheSecondPersonLeft(t *testing.T)
 		ask  func(t *testing.T, p place) (payout string)
 		once bool // the approver may approve it at once
 	}{
-		"a person": {func(_ *testing.T, p place) string { return pay(p.Member("disbursement_manager"), p.account, 100) }, false},
+		"a person": {func(_ *testing.T, p place) string { return p.Member("disbursement_manager").Pay(p.account, 100) }, false},
 		"a person who was removed": {func(_ *testing.T, p place) string {
 			puppet := p.Member("disbursement_manager")
-			id := pay(puppet, p.account, 100)
+			id := puppet.Pay(p.account, 100)
 			remove(p, puppet)
 			return id
 		}, false},
 		"a machine client": {func(t *testing.T, p place) string {
-			return pay(machine(t, p.Tenant, p.Member("viewer")), p.account, 100)
+			return p.Machine(p.Member("viewer"), "disbursement_manager").Pay(p.account, 100)
 		}, false},
 		"a machine client of a person who was removed": {func(t *testing.T, p place) string {
 			puppet := p.Member("viewer")
-			robot := machine(t, p.Tenant, puppet)
+			robot := p.Tenant.Machine(puppet, "disbursement_manager")
 			remove(p, puppet)
-			return pay(robot, p.account, 100)
+			return robot.Pay(p.account, 100)
 		}, false},
 		"an earlier machine client with a new secret": {func(t *testing.T, p place) string {
 			p.Define("robots", "ws.read", "ws.members.read", "ws.directory.read", "ws.receiving.read", "ws.accounts.read", "ws.payouts.read",
@@ -42,9 +42,9 @@ func TestNobodyApprovesForWhoeverTheyAddedAfterTheSecondPersonLeft(t *testing.T)
 			puppet := p.Member("robots")
 			given := p.Node.Person(t, puppet).Post(p.Path("/clients/"+p.robot.UserID+"/rotate"), nil).OK().Text("secret")
 			remove(p, puppet)
-			return pay(p.Node.Holder(t, p.Node.Exchange(t, servertest.Basic(p.robot.UserID, given)).OK().Text("token")), p.account, 100)
+			return p.Node.Holder(t, p.Node.Exchange(t, servertest.Basic(p.robot.UserID, given)).OK().Text("token")).Pay(p.account, 100)
 		}, false},
-		"an earlier machine client": {func(_ *testing.T, p place) string { return pay(p.robot, p.account, 100) }, true},
+		"an earlier machine client": {func(_ *testing.T, p place) string { return p.robot.Pay(p.account, 100) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
@@ -53,7 +53,7 @@ func TestNobodyApprovesForWhoeverTheyAddedAfterTheSecondPersonLeft(t *testing.T)
 				p := place{x, x.Account(1_000), nil}
 				n.Clock.Advance(48 * time.Hour)
 				x.Owner, former = x.Owner.Again(t), former.Again(t)
-				p.robot = machine(t, x, former)
+				p.robot = x.Machine(former, "disbursement_manager")
 				remove(p, former)
 				n.Clock.Advance(time.Minute)
 				waits := x.Owner.Get(payouts + "/" + c.ask(t, p)).OK().Text("approval_id")

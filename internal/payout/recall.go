@@ -2,10 +2,7 @@ package payout
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"bursar/internal/audit"
 	"bursar/internal/db"
@@ -38,141 +35,6 @@ const (
 	recallAhead = 5
 )
 
-// StopRails stops all rails of a store that was restored, until ResumeRails. It returns how many payouts must be looked up.
-func StopRails(tx *db.Tx, why string) (recalled int64, err error) {
-	for _, statement := range []struct {
-		sql  string
-		args []any
-	}{
-		{writeSetting, []any{stoppedSetting, why}},
-		{`DELETE FROM setting WHERE name = $1`, []any{recordsReadSetting}},
-		{`DELETE FROM unknown_payment WHERE acknowledged_at = 0`, nil},
-		// Payouts that wait since an earlier restore still do, even cancelled ones.
-		{`INSERT INTO payout_recall (payout_id) SELECT id FROM payout WHERE status IN ('draft', 'initiated', 'pending', 'processing', 'failed')
-			ON CONFLICT (payout_id) DO NOTHING`, nil},
-		// Rail answers in the archive are older than its moment.
-		{`UPDATE payout_attempt SET state = 'unknown', ask_at = 0, asked = 0 WHERE state IN ('sending', 'accepted', 'unknown')`, nil},
-	} {
-		if err := tx.Exec(statement.sql, statement.args...); err != nil {
-			return 0, err
-		}
-	}
-	_, err = tx.Row(`SELECT count(*) FROM payout_recall`).Scan(&recalled)
-	return recalled, err
-}
-
-// Stopped describes whether the rails of a store are stopped.
-type Stopped struct {
-	Stopped bool   `json:"stopped"`
-	Why     string `json:"why,omitempty"`
-	Left    int64  `json:"not_looked_up"` // payouts that no rail has answered for yet
-	Open    int64  `json:"open_attempts"`
-	// First contains the first of the remaining payouts.
-	First []Recalled `json:"first_not_looked_up,omitempty"`
-	// Read reports whether a server has compared the payments sent by the rails with the store. Unknown contains the payouts that the store
-	// does not know and that were not acknowledged yet.
-	Read    bool             `json:"records_read"`
-	Unknown []UnknownPayment `json:"unknown,omitempty"`
-}
-
-// Recalled is a payout that no rail has answered for yet.
-type Recalled struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
-	Rail   string `json:"rail,omitempty"` // empty if none was chosen yet
-}
-
-// maxShown bounds Stopped.First.
-const maxShown = 20
-
-// ReadStopped reads whether the rails are stopped.
-func ReadStopped(q db.Q) (s Stopped, err error) {
-	if s.Stopped, err = q.Row(readSetting, stoppedSetting).Scan(&s.Why); err != nil {
-		return s, err
-	}
-	if _, err = q.Row(`SELECT count(*) FROM payout_recall`).Scan(&s.Left); err != nil {
-		return s, err
-	}
-	if _, err = q.Row(`SELECT count(*) FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown')`).Scan(&s.Open); err != nil {
-		return s, err
-	}
-	s.First, err = db.Collect(q, func(r db.Rows) Recalled { return Recalled{r.Text(0), r.Text(1), r.Text(2)} },
-		`SELECT p.id, p.status, p.rail FROM payout_recall r JOIN payout p ON p.id = r.payout_id ORDER BY r.payout_id LIMIT $1`, maxShown)
-	if err == nil && s.Stopped {
-		if s.Read, err = recordsRead(q); err == nil {
-			s.Unknown, err = ReadUnknown(q)
-		}
-	}
-	return s, err
-}
-
-// ErrNotLookedUp is the error if some payouts may have been paid.
-var ErrNotLookedUp = errors.New("not every payout was looked up at its rail, and some may have been paid")
-
-// ErrNotWaiting is the error for a payout id that does not have to be looked up.
-var ErrNotWaiting = errors.New("no payout of this id waits to be looked up")
-
-// ResumeRails lets rails send again. Unless it is forced, every payout was looked up before, or is among those that the operator has
-// compared with the statements of the bank. A server must also have read what the rails have sent. Each payment that the store does not
-// know must be acknowledged before, even if it is forced.
-func ResumeRails(ctx context.Context, d *db.DB, by db.Caller, checked []string, force bool) (Stopped, error) {
-	return db.Write(ctx, d, by, func(tx *db.Tx) (Stopped, audit.Event, error) {
-		if _, err := tx.Row(tx.ForUpdate(readSetting), stoppedSetting).Scan(new(string)); err != nil { // no server stores an unknown payment from here on
-			return Stopped{}, audit.Event{}, err
-		}
-		was, err := ReadStopped(tx.Q)
-		if err != nil {
-			return was, audit.Event{}, err
-		}
-		if !was.Stopped {
-			return was, audit.None("the rails were not stopped"), nil
-		}
-		for _, id := range checked {
-			waits, err := tx.Row(`DELETE FROM payout_recall WHERE payout_id = $1 RETURNING payout_id`, id).Scan(new(string))
-			if err == nil && !waits {
-				err = fmt.Errorf("%w: %s", ErrNotWaiting, id)
-			}
-			if err != nil {
-				return was, audit.Event{}, err
-			}
-			was.Left--
-		}
-		switch {
-		case was.Left > 0 && !force:
-			return was, audit.Event{}, fmt.Errorf("%w: %d left", ErrNotLookedUp, was.Left)
-		case !was.Read && !force:
-			return was, audit.Event{}, ErrNotRead
-		case len(was.Unknown) > 0: // only the record knows that they were sent
-			return was, audit.Event{}, ErrNotAcknowledged
-		}
-		if err := tx.Exec(`DELETE FROM setting WHERE name = $1`, stoppedSetting); err != nil {
-			return was, audit.Event{}, err
-		}
-		event := audit.Event{Action: audit.RailsResumed, Description: fmt.Sprintf("Let the rails send again (%s); %d payouts were not looked up", was.Why, was.Left)}
-		if len(checked) > 0 {
-			event.Description += "; compared with the bank by hand: " + strings.Join(checked, ", ")
-		}
-		if was.Read { // the store knows everything that the records list, or its payouts need attention
-			if err := tx.Exec(`UPDATE setting SET value = $1 WHERE name >= $2 AND name < $3`, comparedBy(tx.Now()), comparedSetting, comparedSetting+"~"); err != nil {
-				return was, audit.Event{}, err
-			}
-		}
-		return was, event, tx.Exec(`DELETE FROM payout_recall`)
-	})
-}
-
-// Stopped reports whether the rails are stopped, and whether there are still payouts that can be looked up at this time.
-func (s *Sending) Stopped(ctx context.Context) (stopped, asking bool, err error) {
-	err = s.db.Read(ctx, func(q db.Q) error {
-		if stopped, err = q.Row(readSetting, stoppedSetting).Scan(new(string)); err != nil || !stopped {
-			return err
-		}
-		asking, err = q.Row(`SELECT r.payout_id FROM payout_recall r JOIN payout p ON p.id = r.payout_id WHERE p.status <> 'processing' LIMIT 1`).Scan(new(string))
-		return err
-	})
-	return stopped, asking, err
-}
-
 // Recall looks up payments that may have been sent after the moment of an archive. trusted says whether the records of all connectors can
 // be read. lookUp asks a rail, outside any transaction.
 func (s *Sending) Recall(ctx context.Context, trusted bool, lookUp func(ctx context.Context, r *rail.Rail, list []rail.Payment) []Answer) (worked bool, err error) {
@@ -191,7 +53,7 @@ func (s *Sending) Recall(ctx context.Context, trusted bool, lookUp func(ctx cont
 			return q.Each(func(r db.Rows) error {
 				p := readSent(r)
 				list = append(list, p)
-				last[p.ID] = &attempt{number: p.Attempts, state: rail.State(r.Text(sentRow.Count)), notPaid: r.Int(sentRow.Count + 1), submission: r.Int(sentRow.Count + 2)}
+				last[p.ID] = &attempt{Number: p.Attempts, State: rail.State(r.Text(sentRow.Count)), NotPaid: r.Int(sentRow.Count + 1), Submission: r.Int(sentRow.Count + 2)}
 				return nil
 			}, `SELECT `+sentRow.Columns+`, (SELECT a.state FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
 				(SELECT a.not_paid FROM payout_attempt a WHERE a.payout_id = payout.id AND a.number = payout.attempts),
@@ -202,7 +64,7 @@ func (s *Sending) Recall(ctx context.Context, trusted bool, lookUp func(ctx cont
 			return worked, err
 		}
 		after = list[len(list)-1].ID
-		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].state != rail.Accepted }) // ask looks these up
+		list = slices.DeleteFunc(list, func(p *Payout) bool { return p.Status == Processing && last[p.ID].State != rail.Accepted }) // ask looks these up
 		found := s.lookUpNext(ctx, list, last, lookUp)
 		for _, p := range list {
 			did, err := s.recalled(ctx, p, found[p.ID])
@@ -224,7 +86,7 @@ type numbered struct {
 
 // mayBePaid reports whether a rail has received the attempt. One that it calls a duplicate was received before.
 func (n numbered) mayBePaid() bool {
-	return n.outcome.State != rail.Rejected || rail.Duplicate(n.outcome.Code)
+	return n.outcome.State != rail.Rejected || n.outcome.IsDuplicate()
 }
 
 // lookUpNext looks up the attempts that would have come next, and one that would have been submitted again. A payout that no rail can look
@@ -247,10 +109,10 @@ func (s *Sending) lookUpNext(ctx context.Context, list []*Payout, last map[strin
 		}
 		for _, r := range rails {
 			for number := first; number <= p.Attempts+recallAhead; number++ {
-				asked := &attempt{number: number, createdAt: p.CreatedAt}
-				if was := last[p.ID]; number == was.number {
-					if asked.notPaid = was.notPaid; was.state == rail.Rejected {
-						asked.notPaid = max(was.notPaid, was.submission) // only a later submission is new
+				asked := &attempt{Number: number, CreatedAt: p.CreatedAt}
+				if was := last[p.ID]; number == was.Number {
+					if asked.NotPaid = was.NotPaid; was.State == rail.Rejected {
+						asked.NotPaid = max(was.NotPaid, was.Submission) // only a later submission is new
 					}
 				}
 				byRail[r] = append(byRail[r], p.payment(asked, to))
@@ -262,7 +124,7 @@ func (s *Sending) lookUpNext(ctx context.Context, list []*Payout, last map[strin
 			if a.Outcome.State != rail.NotReceived {
 				p := payments[i]
 				was := last[p.PayoutID]
-				again := was.state == rail.Rejected && was.number == int64(p.Attempt)
+				again := was.State == rail.Rejected && was.Number == int64(p.Attempt)
 				found[p.PayoutID] = append(found[p.PayoutID], numbered{r, int64(p.Attempt), again, a.Outcome})
 			}
 		}
@@ -361,7 +223,7 @@ func (c *change) record(tx *db.Tx, p *Payout, last numbered) error {
 				state = rail.Unknown
 			}
 		}
-		if err := storeReceived(tx, &attempt{number: n, endToEndID: EndToEndID(p.ID, n), state: state, claimedAt: p.UpdatedAt, submission: submission, payout: p}); err != nil {
+		if err := storeReceived(tx, &attempt{Number: n, EndToEndID: EndToEndID(p.ID, n), State: state, ClaimedAt: p.UpdatedAt, Submission: submission, payout: p}); err != nil {
 			return err
 		}
 	}
@@ -371,9 +233,8 @@ func (c *change) record(tx *db.Tx, p *Payout, last numbered) error {
 
 // storeReceived stores an attempt that a rail has received and the store has not made.
 func storeReceived(tx *db.Tx, a *attempt) error {
-	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
-		VALUES ($1, $2, $3, $4, $5, '', '', '', '', $6, 0, $7, $7, 0, 0, $8, $8)`,
-		tx.NewID("att"), a.payout.ID, a.number, a.endToEndID, string(a.state), tx.Now(), a.claimedAt, a.submission)
+	a.AskAt, a.CreatedAt, a.Accepted = tx.Now(), a.ClaimedAt, a.Submission
+	return a.insert(tx)
 }
 
 // supersede ends the last attempt of a processing payout of which a rail has a later one: it was rejected, or there would be none.
@@ -384,8 +245,8 @@ func (c *change) supersede(tx *db.Tx, p *Payout) error {
 	known, err := findAttempts(tx.Q, []any{EndToEndID(p.ID, p.Attempts)}, tx.ForUpdate)
 	for _, a := range known {
 		if a.open() {
-			a.payout, a.state, a.answeredAt, a.text = p, rail.Rejected, c.now, "a later attempt was sent after the moment of the archive"
-			c.attempts[a.id] = a
+			a.payout, a.State, a.AnsweredAt, a.Text = p, rail.Rejected, c.now, "a later attempt was sent after the moment of the archive"
+			c.attempts[a.ID] = a
 		}
 	}
 	return err
@@ -409,7 +270,7 @@ func (s *Sending) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error
 	before, accepted := p.UpdatedAt, int64(0)
 	submission := int64(max(1, found.outcome.Submission))
 	switch {
-	case rail.Duplicate(found.outcome.Code):
+	case found.outcome.Reason().Duplicate:
 		accepted = unidentified
 	case found.mayBePaid():
 		accepted = submission
@@ -422,6 +283,7 @@ func (s *Sending) proceed(tx *db.Tx, c *change, p *Payout, found numbered) error
 	c.unhold(p)
 	p.Attempts = found.number
 	c.addEvent(audit.PayoutUnknown, p, was, what, p.Rail, found.number)
-	return tx.Exec(`INSERT INTO payout_attempt (id, payout_id, number, end_to_end_id, state, code, text, reference, node, ask_at, asked, created_at, claimed_at, answered_at, settled_at, submission, accepted)
-		VALUES ($1, $2, $3, $4, 'unknown', '', '', '', $5, $6, 0, $7, $7, 0, 0, $8, $9)`, tx.NewID("att"), p.ID, found.number, EndToEndID(p.ID, found.number), s.node, s.now(), before, submission, accepted)
+	a := &attempt{Number: found.number, EndToEndID: EndToEndID(p.ID, found.number), State: rail.Unknown, Node: s.node, AskAt: s.now(),
+		CreatedAt: before, ClaimedAt: before, Submission: submission, Accepted: accepted, payout: p}
+	return a.insert(tx)
 }

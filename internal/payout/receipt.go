@@ -17,10 +17,10 @@ func attempts(q db.Q, payoutID string) ([]api.PayoutAttempt, error) {
 	return db.Collect(q, func(r db.Rows) api.PayoutAttempt {
 		a := readAttempt(r, 0)
 		return api.PayoutAttempt{
-			ID: a.id, Number: a.number, Submission: a.submission, EndToEndID: a.endToEndID, State: string(a.state), Reason: a.code, Message: a.text, Reference: a.reference,
-			CreatedAt: a.createdAt, AnsweredAt: a.answeredAt, SettledAt: a.settledAt, Resolved: a.resolved,
+			ID: a.ID, Number: a.Number, Submission: a.Submission, EndToEndID: a.EndToEndID, State: string(a.State), Reason: a.Code, Message: a.Text, Reference: a.Reference,
+			CreatedAt: a.CreatedAt, AnsweredAt: a.AnsweredAt, SettledAt: a.SettledAt, Resolved: a.Resolved,
 		}
-	}, `SELECT `+attemptColumns+` FROM payout_attempt a WHERE a.payout_id = $1 ORDER BY a.number`, payoutID)
+	}, `SELECT `+attemptRow.Columns+` FROM payout_attempt a WHERE a.payout_id = $1 ORDER BY a.number`, payoutID)
 }
 
 // Receipt returns the receipt of a payout that was paid. For a payout that failed or was returned it returns a fault with its code and the

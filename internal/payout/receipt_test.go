@@ -81,7 +81,7 @@ func TestTheSandboxReachesNothingThatIsLive(t *testing.T) {
 		x := n.Tenant(t)
 		open, paid := x.Sent(number("9011")), x.Sent(number("0001"))
 		var live string
-		put(t, n, func(tx *db.Tx) error {
+		n.Write(t, func(tx *db.Tx) error {
 			a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
 			live = a.ID
 			if err == nil {
@@ -106,10 +106,10 @@ func TestHealthTellsHowManyPayoutsWaitForAService(t *testing.T) {
 		x := n.Tenant(t)
 		account := x.Account(100_000_000)
 		for range 3 {
-			pay(x.Owner, account, 10_000)
+			x.Owner.Pay(account, 10_000)
 		}
-		pay(x.Owner, account, 10_000, body{"settlement_account": to("GXCHPHM2XXX", "09171234567")})
-		pay(x.Owner, account, 6_000_000) // more than InstaPay takes
+		x.Owner.Pay(account, 10_000, body{"settlement_account": to("GXCHPHM2XXX", "09171234567")})
+		x.Owner.Pay(account, 6_000_000) // more than InstaPay takes
 		depths := func(want map[string]int64) {
 			t.Helper()
 			for name, n := range want {
@@ -120,7 +120,7 @@ func TestHealthTellsHowManyPayoutsWaitForAService(t *testing.T) {
 		}
 		depths(map[string]int64{"instapay": 4, "pesonet": 1, "simulator": 5, bpi: 4, "GXCHPHM2XXX": 1, "TLBPPHMMXXX": 0})
 		n.RunPayouts(t) // the one by PESONet waits for its cycle
-		put(t, n, func(tx *db.Tx) error {
+		n.Write(t, func(tx *db.Tx) error {
 			return tx.Exec(`UPDATE payout SET status = 'cancelled' WHERE rail = 'pesonet' AND status = 'pending'`)
 		})
 		depths(map[string]int64{"instapay": 0, "pesonet": 0, "simulator": 0, bpi: 0, "GXCHPHM2XXX": 0})

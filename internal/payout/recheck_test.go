@@ -19,26 +19,15 @@ func limitPerPayout(c *servertest.Client, workspaceID string, cents int64) {
 	}
 }
 
-// hold lets a payout be claimed after something became stricter, and demands that it is held.
-func hold(t *testing.T, n *servertest.Node, c *servertest.Client, id string) api.Payout {
-	t.Helper()
-	n.RunPayouts(t)
-	p := servertest.Decoded[api.Payout](c.Get(payouts + "/" + id))
-	if p.Status != api.PayoutPending || p.Attention != "recheck" || len(p.Attempts) != 0 {
-		t.Fatalf("the payout is %s %q with %d attempts", p.Status, p.Attention, len(p.Attempts))
-	}
-	return p
-}
-
 func TestAPayoutIsHeldByAStricterLimitUntilAnotherPersonReleasesIt(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		approve(second, id).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		p := hold(t, n, maker, id)
-		has(maker, account, 90_000, 10_000)
+		p := maker.PayoutHeld(id)
+		maker.Has(account, 90_000, 10_000)
 		if p.RecheckApprovalID == "" {
 			t.Fatal("nobody was asked to release it")
 		}
@@ -48,10 +37,10 @@ func TestAPayoutIsHeldByAStricterLimitUntilAnotherPersonReleasesIt(t *testing.T)
 		}
 		maker.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "SECOND_PERSON_REQUIRED")
 		maker.Approve(p.RecheckApprovalID).Fails(403, "FORBIDDEN")
-		hold(t, n, maker, id)
+		maker.PayoutHeld(id)
 		second.Approve(p.RecheckApprovalID).OK()
 		n.RunPayouts(t)
-		state(maker, id, "completed")
+		maker.PayoutIs(id, "completed")
 		if got := n.Audited(t, id); !slices.Contains(got, "payout.recheck.approved") || !slices.Contains(got, "payout.request.needs_attention") {
 			t.Errorf("the story is %v", got)
 		}
@@ -61,13 +50,13 @@ func TestAPayoutIsHeldByAStricterLimitUntilAnotherPersonReleasesIt(t *testing.T)
 func TestALimitThatBecomesStricterAgainHoldsAReleasedPayoutAgain(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
-		id := pay(maker, x.Account(100_000), 10_000)
+		id := maker.Pay(x.Account(100_000), 10_000)
 		approve(second, id).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		p := hold(t, n, maker, id)
+		p := maker.PayoutHeld(id)
 		second.Approve(p.RecheckApprovalID).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 4_000)
-		if again := hold(t, n, maker, id); again.RecheckApprovalID == p.RecheckApprovalID {
+		if again := maker.PayoutHeld(id); again.RecheckApprovalID == p.RecheckApprovalID {
 			t.Error("the earlier approval is for the earlier limit")
 		}
 	})
@@ -77,21 +66,21 @@ func TestAHeldPayoutIsCancelledByItsRequesterOrByRejectingIt(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
-		ids := []string{pay(maker, account, 10_000), pay(maker, account, 10_000)}
+		ids := []string{maker.Pay(account, 10_000), maker.Pay(account, 10_000)}
 		for _, id := range ids {
 			approve(second, id).OK()
 		}
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		one, two := hold(t, n, maker, ids[0]), hold(t, n, maker, ids[1])
+		one, two := maker.PayoutHeld(ids[0]), maker.PayoutHeld(ids[1])
 		maker.Post(payouts+"/"+one.ID+"/cancel", body{}).OK()
 		if got := second.Get("/v1/approvals/" + one.RecheckApprovalID).OK().Text("state"); got != "void" {
 			t.Errorf("the approval of a cancelled payout is %s", got)
 		}
 		second.Post("/v1/approvals/"+two.RecheckApprovalID+"/reject", body{"reason": "too much"}).OK()
 		for _, id := range ids {
-			state(maker, id, "cancelled")
+			maker.PayoutIs(id, "cancelled")
 		}
-		has(maker, account, 100_000, 0)
+		maker.Has(account, 100_000, 0)
 	})
 }
 
@@ -108,7 +97,7 @@ func TestAStricterRuleByAmountHoldsAWholeBatch(t *testing.T) {
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2, "above_cents": 15_000}).Created()
 		var held []api.Payout
 		for _, r := range b.Results {
-			held = append(held, hold(t, n, maker, r.ID))
+			held = append(held, maker.PayoutHeld(r.ID))
 		}
 		if held[0].RecheckApprovalID == "" || held[0].RecheckApprovalID != held[1].RecheckApprovalID {
 			t.Errorf("the batch is held by %q and %q", held[0].RecheckApprovalID, held[1].RecheckApprovalID)
@@ -116,7 +105,7 @@ func TestAStricterRuleByAmountHoldsAWholeBatch(t *testing.T) {
 		if got := second.Get("/v1/approvals/" + held[0].RecheckApprovalID).OK().Number("approvals_needed"); got != 2 {
 			t.Errorf("%d approvals are needed", got)
 		}
-		has(maker, account, 79_000, 21_000)
+		maker.Has(account, 79_000, 21_000)
 	})
 }
 
@@ -125,17 +114,17 @@ func TestARequesterAloneConfirmsAHeldPayoutWithAFreshLogin(t *testing.T) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
 		person := n.Person(t, x.Owner)
-		id := pay(person, account, 10_000)
-		state(person, id, "pending")
+		id := person.Pay(account, 10_000)
+		person.PayoutIs(id, "pending")
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		if p := hold(t, n, person, id); p.RecheckApprovalID != "" {
+		if p := person.PayoutHeld(id); p.RecheckApprovalID != "" {
 			t.Errorf("it waits for %s", p.RecheckApprovalID)
 		}
 		x.Owner.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "FORBIDDEN") // an API key of theirs
 		person.Post(payouts+"/"+id+"/confirm", nil).OK()
 		person.Post(payouts+"/"+id+"/confirm", nil).Fails(422, "PAYOUT_STATE")
 		n.RunPayouts(t)
-		state(person, id, "completed")
+		person.PayoutIs(id, "completed")
 	})
 }
 
@@ -143,13 +132,13 @@ func TestASecondPersonWhoHasComeReleasesInsteadOfTheRequester(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		person := n.Person(t, x.Owner)
-		id := pay(person, x.Account(100_000), 10_000)
+		id := person.Pay(x.Account(100_000), 10_000)
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		hold(t, n, person, id)
+		person.PayoutHeld(id)
 		x.Member("admin")
 		x.EverybodyCounts()
 		approval := person.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
-		if p := hold(t, n, person, id); p.RecheckApprovalID != approval {
+		if p := person.PayoutHeld(id); p.RecheckApprovalID != approval {
 			t.Errorf("it waits for %s, the answer names %s", p.RecheckApprovalID, approval)
 		}
 	})
@@ -158,28 +147,28 @@ func TestASecondPersonWhoHasComeReleasesInsteadOfTheRequester(t *testing.T) {
 func TestOnlyTheRequesterOverridesWhatHoldsAPayout(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		robot, person := machine(t, x, x.Owner), n.Person(t, x.Owner)
-		id := pay(robot, x.Account(100_000), 10_000)
+		robot, person := x.Machine(x.Owner, "disbursement_manager"), n.Person(t, x.Owner)
+		id := robot.Pay(x.Account(100_000), 10_000)
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 		robot.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "FORBIDDEN")
 		person.Post(payouts+"/"+id+"/confirm", nil).Fails(403, "FORBIDDEN")
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 	})
 }
 
 func TestAPayoutThatNothingHoldsAnyMoreIsConfirmedByAnyoneWhoMayPay(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		robot := machine(t, x, x.Owner)
-		id := pay(robot, x.Account(100_000), 10_000)
+		robot := x.Machine(x.Owner, "disbursement_manager")
+		id := robot.Pay(x.Account(100_000), 10_000)
 		set := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 5_000}).OK().Text("id")
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 		x.Owner.Delete("/v2/limits/" + set).OK()
-		hold(t, n, x.Owner, id)
+		x.Owner.PayoutHeld(id)
 		robot.Post(payouts+"/"+id+"/confirm", nil).OK()
 		n.RunPayouts(t)
-		state(x.Owner, id, "completed")
+		x.Owner.PayoutIs(id, "completed")
 	})
 }
 
@@ -193,11 +182,11 @@ func TestARuleIsStricterFromWhenItIsInForce(t *testing.T) {
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "admin", "above_cents": 1}).Created()
 		waits := x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 2, "role": "cfo", "above_cents": 1}).Created().Text("approval_id")
 		n.Clock.Advance(time.Second)
-		id := pay(maker, account, 10_000)
+		id := maker.Pay(account, 10_000)
 		approve(second, id).OK()
 		n.Clock.Advance(time.Second)
 		second.Approve(waits).OK()
-		hold(t, n, maker, id)
+		maker.PayoutHeld(id)
 	})
 }
 
@@ -206,11 +195,11 @@ func TestARuleThatDemandsAnotherRoleIsStricter(t *testing.T) {
 		x, maker, second := n.Pair(t)
 		x.Define("cfo", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve")
 		x.Staff("cfo", 1)
-		id := pay(maker, x.Account(100_000), 10_000)
+		id := maker.Pay(x.Account(100_000), 10_000)
 		approve(second, id).OK()
 		n.Clock.Advance(time.Second)
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "cfo", "above_cents": 1}).Created()
-		p := hold(t, n, maker, id)
+		p := maker.PayoutHeld(id)
 		second.Approve(p.RecheckApprovalID).Fails(403, "FORBIDDEN")
 	})
 }
@@ -226,11 +215,11 @@ func TestTheApprovalOfAHeldBatchNamesAllThatHoldsIt(t *testing.T) {
 		second.Approve(b.ApprovalID).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 15_000)
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "admin", "up_to_cents": 10_000}).Created()
-		p := hold(t, n, maker, b.Results[0].ID)
+		p := maker.PayoutHeld(b.Results[0].ID)
 		second.Approve(p.RecheckApprovalID).OK()
 		n.RunPayouts(t)
 		for _, r := range b.Results {
-			state(maker, r.ID, "completed")
+			maker.PayoutIs(r.ID, "completed")
 		}
 	})
 }
@@ -265,21 +254,21 @@ func TestWhoRetriedAPayoutOfABatchDoesNotReleaseIt(t *testing.T) {
 func TestAPayoutThatWasReleasedAndFailedIsRetriedWithANewApproval(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
-		id := pay(maker, x.Account(100_000), 10_000, body{"settlement_account": to(bpi, "1234569004")})
+		id := maker.Pay(x.Account(100_000), 10_000, body{"settlement_account": to(bpi, "1234569004")})
 		approve(second, id).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		p := hold(t, n, maker, id)
+		p := maker.PayoutHeld(id)
 		second.Approve(p.RecheckApprovalID).OK()
 		n.RunPayouts(t)
-		state(maker, id, "failed")
+		maker.PayoutIs(id, "failed")
 		loosened := x.Owner.Post("/v2/limits", body{"workspace_id": x.WorkspaceID, "per": "payout", "amount_cents": 50_000})
 		second.Approve(loosened.Text("approval_id")).OK()
 		x.Owner.Post("/v2/approval-rules", body{"workspace_id": x.WorkspaceID, "approvals": 1, "role": "admin", "above_cents": 1}).Created()
-		put(t, n, func(tx *db.Tx) error {
+		n.Write(t, func(tx *db.Tx) error {
 			return tx.Exec(`UPDATE approval SET expires_at = 1 WHERE id = $1`, p.ApprovalID)
 		}) // a month has passed
 		maker.Post(payouts+"/"+id+"/retry", nil).OK()
-		state(maker, id, "initiated")
+		maker.PayoutIs(id, "initiated")
 		approve(second, id).OK()
 		n.RunPayouts(t)
 		if p := servertest.Decoded[api.Payout](maker.Get(payouts + "/" + id)); p.Status != "failed" || len(p.Attempts) != 2 {
@@ -297,11 +286,11 @@ func TestAStricterRuleWithoutAnAmountHoldsWhatIsNotSent(t *testing.T) {
 			cfo := x.Member("cfo")
 			x.EverybodyCounts()
 			account := x.Account(100_000)
-			id := pay(maker, account, 10_000)
+			id := maker.Pay(account, 10_000)
 			approve(second, id).OK()
 			terms["workspace_id"] = x.WorkspaceID
 			x.Owner.Post("/v2/approval-rules", terms).Created()
-			held := hold(t, n, maker, id)
+			held := maker.PayoutHeld(id)
 			shown := second.Get("/v1/approvals/" + held.RecheckApprovalID).OK()
 			if got := shown.Number("approvals_needed"); got != int64(terms["approvals"].(int)) {
 				t.Errorf("%s: its release needs %d approvals", name, got)
@@ -311,7 +300,7 @@ func TestAStricterRuleWithoutAnAmountHoldsWhatIsNotSent(t *testing.T) {
 				second.Approve(held.RecheckApprovalID).OK()
 			}
 			n.RunPayouts(t)
-			state(maker, id, "completed")
+			maker.PayoutIs(id, "completed")
 		}
 	})
 }

@@ -371,9 +371,9 @@ func (c *change) abandon(tx *db.Tx, found RecordConflict) error {
 		}
 		for _, id := range some {
 			if a := attempts[id]; a != nil && a.open() {
-				c.attempts[a.id] = a
+				c.attempts[a.ID] = a
 				a.acknowledge(unidentified)
-				c.contradict(a, fmt.Sprintf("the folder of %s was replaced, and the new one does not list attempt %d", found.Connector, a.number))
+				c.contradict(a, fmt.Sprintf("the folder of %s was replaced, and the new one does not list attempt %d", found.Connector, a.Number))
 			}
 		}
 	}

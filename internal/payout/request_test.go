@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"bursar/api"
-	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
@@ -16,91 +15,14 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-type body = servertest.Body
-
-// bpi is a bank that both rails reach.
-const bpi = "BOPIPHMMXXX"
-
 // number is an account number that ends in four digits.
 func number(end string) string { return "123456" + end }
-
-// to is an account at a bank.
-func to(bank, number string) body {
-	return body{"bank_account_name": "Juan dela Cruz", "bank_account_number": number, "bank_code": bank}
-}
-
-// request asks for a payout to an account at a bank that takes any.
-func request(account string, amount int64, more ...body) body {
-	r := body{"source_account_id": account, "amount_cents": amount, "currency": "PHP", "settlement_account": to(bpi, "1234567890")}
-	for _, m := range more {
-		for key, value := range m {
-			if r[key] = value; value == nil {
-				delete(r, key)
-			}
-		}
-	}
-	return r
-}
-
-const payouts = "/v2/payout-requests"
-
-// pay makes a payout and returns its id.
-func pay(c *servertest.Client, account string, amount int64, more ...body) string {
-	c.T().Helper()
-	return c.Post(payouts, request(account, amount, more...)).Created().Text("id")
-}
-
-// machine is a machine client that somebody has made, and whose secret they know.
-func machine(t testing.TB, x *servertest.Tenant, maker *servertest.Client) *servertest.Client {
-	t.Helper()
-	return machineAs(t, x, maker, "disbursement_manager")
-}
-
-func machineAs(t testing.TB, x *servertest.Tenant, maker *servertest.Client, role string) *servertest.Client {
-	t.Helper()
-	by := db.Caller{}
-	by.ID = maker.UserID
-	id, secret, err := x.Node.Identity.CreateClient(t.Context(), by, x.WorkspaceID, "Robot", role)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := x.Node.Holder(t, x.Node.Exchange(t, servertest.Basic(id, secret)).OK().Text("token"))
-	client.UserID = id
-	return client
-}
-
-// state demands the state of a payout.
-func state(c *servertest.Client, id, want string) {
-	c.T().Helper()
-	if got := c.Get(payouts + "/" + id).OK().Text("status"); got != want {
-		c.T().Fatalf("%s is %s, want %s", id, got, want)
-	}
-}
-
-// has demands what an account has available and reserved.
-func has(c *servertest.Client, account string, available, reserved int64) {
-	c.T().Helper()
-	if got := c.Balances(account); got != [3]int64{available, reserved, 0} {
-		c.T().Fatalf("the account has %v available, reserved and pending, want %d and %d", got, available, reserved)
-	}
-}
 
 // approve approves the approval of a payout at its own endpoint, as somebody who looked at it.
 func approve(c *servertest.Client, id string) *servertest.Answer {
 	c.T().Helper()
 	digest := c.Get("/v1/approvals/" + c.Get(payouts+"/"+id).OK().Text("approval_id")).OK().Text("digest")
 	return c.Post(payouts+"/"+id+"/approve", body{"digest": digest, "verification": "Compared with the invoice."})
-}
-
-// put changes the store as something that is not tested here would.
-func put(t testing.TB, n *servertest.Node, fn func(tx *db.Tx) error) {
-	t.Helper()
-	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		return struct{}{}, audit.None("a test"), fn(tx)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestOnePersonPaysWithoutApprovalAndTheAnswerAndTheLogSaySo(t *testing.T) {
@@ -115,7 +37,7 @@ func TestOnePersonPaysWithoutApprovalAndTheAnswerAndTheLogSaySo(t *testing.T) {
 		if !strings.Contains(p.ApprovalReason, "No approval needed") || !strings.Contains(p.RailReason, "InstaPay") {
 			t.Errorf("the reasons are %q and %q", p.ApprovalReason, p.RailReason)
 		}
-		has(x.Owner, account, 60_000, 40_000)
+		x.Owner.Has(account, 60_000, 40_000)
 		row := x.Owner.Get("/v1/audit?workspace_id=" + x.WorkspaceID + "&resource_id=" + p.ID).OK().LastRow("payout.request.created")
 		if text := row["description"].(string); !strings.Contains(text, "No approval needed") || strings.Contains(text, "1234567890") {
 			t.Errorf("the log says %q", text)
@@ -134,7 +56,7 @@ func set(t testing.TB, n *servertest.Node, workspaceID string, status rail.Statu
 // fail ends a payout as a rail does that refuses it.
 func fail(t testing.TB, n *servertest.Node, id, code string) {
 	t.Helper()
-	put(t, n, func(tx *db.Tx) error {
+	n.Write(t, func(tx *db.Tx) error {
 		p, err := payout.Find(tx.Q, id)
 		if err != nil {
 			return err
@@ -150,7 +72,7 @@ func TestEachCodeThatIsAnsweredAtOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		owner, account := x.Owner, x.Account(10_000_000)
-		closed := pay(owner, account, 1_000, body{"settlement_account": to(bpi, "5555555555")})
+		closed := owner.Pay(account, 1_000, body{"settlement_account": to(bpi, "5555555555")})
 		fail(t, n, closed, "ACCOUNT_CLOSED")
 		onlyPesonet := "PAEYPHM2XXX"
 		down := func(service string) func() func() {
@@ -194,7 +116,7 @@ func TestEachCodeThatIsAnsweredAtOnce(t *testing.T) {
 				if !strings.Contains(string(got.Body), c.detail) {
 					t.Errorf("the answer is %s", got.Body)
 				}
-				has(owner.On(t), account, 10_000_000, 0)
+				owner.On(t).Has(account, 10_000_000, 0)
 			})
 		}
 		if count := n.Count(t, `SELECT count(*) FROM payout WHERE workspace_id = $1`, x.WorkspaceID); count != 1 {
@@ -207,7 +129,7 @@ func TestARehearsalTellsAllFaultsAtOnceAndChangesNothing(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(1_000)
-		pay(x.Owner, account, 100) // so that the workspace has its data key
+		x.Owner.Pay(account, 100) // so that the workspace has its data key
 		set(t, n, x.WorkspaceID, rail.Down, "instapay", bpi)
 		var got api.PayoutRehearsal
 		n.Unchanged(t, func() {
@@ -238,7 +160,7 @@ func TestExactlyTheMaximumGoesAtOnceAndACentavoMoreWaitsForACycle(t *testing.T) 
 				t.Errorf("%d goes by %s, want %s", amount, got, want)
 			}
 		}
-		pay(x.Owner, account, 5_000_000, body{"settlement_rail": "instapay"})
+		x.Owner.Pay(account, 5_000_000, body{"settlement_rail": "instapay"})
 		x.Owner.Post(payouts, request(account, 5_000_001, body{"settlement_rail": "instapay"})).Fails(422, "AMOUNT_ABOVE_MAXIMUM")
 	})
 }
@@ -282,7 +204,7 @@ func TestAnExternalIDIsOnePayoutForEver(t *testing.T) {
 				t.Errorf("there is %s beside %s", a.Text("id"), id)
 			}
 		}
-		has(x.Owner, account, 90_000, 10_000)
+		x.Owner.Has(account, 90_000, 10_000)
 		for name, more := range map[string]body{
 			"amount": {"amount_cents": 20_000}, "description": {"description": "x"}, "rail": {"settlement_rail": "instapay"}, "status": nil,
 			"number": {"settlement_account": to(bpi, "1234567891")}, "bank": {"settlement_account": to("TLBPPHMMXXX", "1234567890")},
@@ -296,16 +218,16 @@ func TestAnExternalIDIsOnePayoutForEver(t *testing.T) {
 				t.Errorf("%s: the answer says %q", name, again.Message())
 			}
 		}
-		has(x.Owner, account, 90_000, 10_000)                                                                            // a conflict moves no money
+		x.Owner.Has(account, 90_000, 10_000)                                                                             // a conflict moves no money
 		x.Owner.Post(payouts, request(account, 10_000, named, body{"settlement_account": to(bpi, "123-456-7890")})).OK() // the same number
 		x.Owner.Post(payouts+"/"+id+"/cancel", nil).OK()
 		if got := x.Owner.Post(payouts, request(account, 10_000, named)).OK().Text("status"); got != "cancelled" {
 			t.Errorf("the payout is %s", got)
 		}
-		has(x.Owner, account, 100_000, 0)
+		x.Owner.Has(account, 100_000, 0)
 		// Another workspace has ids of its own.
 		y := n.Tenant(t)
-		pay(y.Owner, y.Account(100_000), 10_000, named)
+		y.Owner.Pay(y.Account(100_000), 10_000, named)
 	})
 }
 
@@ -322,7 +244,7 @@ func TestARetryWithTheSameIdempotencyKeySucceedsOnceThereIsMoney(t *testing.T) {
 		if again := send().Created(); again.Text("id") != id {
 			t.Errorf("there is %s beside %s", again.Text("id"), id)
 		}
-		has(x.Owner, account, 0, 10_000)
+		x.Owner.Has(account, 0, 10_000)
 	})
 }
 
@@ -343,7 +265,7 @@ func TestARetryAfterTheIdempotencyKeyHasExpiredFindsThePayoutByItsExternalID(t *
 		if got := send(later).OK().Text("id"); got != id { // 200: it was there, and is not the stored answer, which is 201
 			t.Errorf("there is %s beside %s", got, id)
 		}
-		has(later, account, 90_000, 10_000)
+		later.Has(account, 90_000, 10_000)
 	})
 }
 
@@ -358,15 +280,15 @@ func TestADraftIsChangedAndPublished(t *testing.T) {
 		}
 		one := payouts + "/" + p.ID
 		x.Owner.Post(one+"/publish", nil).Fails(422, "INSUFFICIENT_FUNDS")
-		state(x.Owner, p.ID, "draft")
+		x.Owner.PayoutIs(p.ID, "draft")
 		x.Owner.Post(payouts, request(account, 20_000, body{"external_id": "d"})).Fails(409, "IDEMPOTENCY_CONFLICT") // it is a draft
 		x.Owner.Patch(one, body{"amount_cents": 10_000, "settlement_rail": "pesonet", "settlement_account": to(bpi, "9876543210")}).OK().Data(&p)
 		if p.AmountCents != 10_000 || p.SettlementRail != "pesonet" || p.SettlementAccount.BankAccountNumber != "•••• 3210" {
 			t.Errorf("the draft is %+v", p)
 		}
-		has(x.Owner, account, 10_000, 0)
+		x.Owner.Has(account, 10_000, 0)
 		x.Owner.Post(one+"/publish", nil).OK()
-		has(x.Owner, account, 0, 10_000)
+		x.Owner.Has(account, 0, 10_000)
 		x.Owner.Patch(one, body{"amount_cents": 1_000}).Fails(422, "PAYOUT_STATE")
 		x.Owner.Post(one+"/publish", nil).Fails(422, "PAYOUT_STATE")
 		if got := n.Audited(t, p.ID); !slices.Equal(got, []string{"payout.request.created", "payout.request.updated", "payout.request.published"}) {
@@ -379,12 +301,12 @@ func TestMoneyThatIsCancelledTwiceComesBackOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
-		id := pay(x.Owner, account, 40_000)
+		id := x.Owner.Pay(account, 40_000)
 		answers := servertest.SideBySide(6, func(int) *servertest.Answer { return x.Owner.Post(payouts+"/"+id+"/cancel", body{"reason": "twice"}) })
 		if got := servertest.Statuses(answers); got["200"] != 1 || got["422 PAYOUT_STATE"] != 5 {
 			t.Errorf("the answers are %v", got)
 		}
-		has(x.Owner, account, 100_000, 0)
+		x.Owner.Has(account, 100_000, 0)
 		var p api.Payout
 		x.Owner.Get(payouts + "/" + id).OK().Data(&p)
 		if p.Status != api.PayoutCancelled || p.CancelReason != "twice" || p.EndedAt == 0 || p.SendAt != 0 {
@@ -397,10 +319,10 @@ func TestAFailedPayoutIsRetriedAndNoOther(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
-		id := pay(x.Owner, account, 40_000)
+		id := x.Owner.Pay(account, 40_000)
 		x.Owner.Post(payouts+"/"+id+"/retry", nil).Fails(422, "PAYOUT_STATE")
 		fail(t, n, id, "BANK_UNAVAILABLE")
-		has(x.Owner, account, 100_000, 0)
+		x.Owner.Has(account, 100_000, 0)
 		var p api.Payout
 		x.Owner.Get(payouts + "/" + id).OK().Data(&p)
 		if p.Failure == nil || p.Failure.Code != "BANK_UNAVAILABLE" {
@@ -411,10 +333,10 @@ func TestAFailedPayoutIsRetriedAndNoOther(t *testing.T) {
 		if got := servertest.Statuses(answers); got["200"] != 1 || got["422 PAYOUT_STATE"] != 3 {
 			t.Errorf("the answers are %v", got)
 		}
-		has(x.Owner, account, 60_000, 40_000)
+		x.Owner.Has(account, 60_000, 40_000)
 		fail(t, n, id, "ACCOUNT_CLOSED")
 		x.Owner.Post(payouts+"/"+id+"/retry", nil).Fails(422, "ACCOUNT_CLOSED")
-		has(x.Owner, account, 100_000, 0)
+		x.Owner.Has(account, 100_000, 0)
 	})
 }
 
@@ -422,9 +344,9 @@ func TestPayoutsAreListedByEachFilter(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		a, b := x.Account(100_000_000), x.Account(100_000_000)
-		one := pay(x.Owner, a, 1_000, body{"external_id": "x-1"})
-		two := pay(x.Owner, a, 6_000_000, body{"settlement_account": body{"bank_account_name": "MARIA CLARA", "bank_account_number": "1234567890", "bank_code": bpi}})
-		three := pay(x.Owner, b, 1_000, body{"status": "draft"})
+		one := x.Owner.Pay(a, 1_000, body{"external_id": "x-1"})
+		two := x.Owner.Pay(a, 6_000_000, body{"settlement_account": body{"bank_account_name": "MARIA CLARA", "bank_account_number": "1234567890", "bank_code": bpi}})
+		three := x.Owner.Pay(b, 1_000, body{"status": "draft"})
 		middle := servertest.Decoded[api.Payout](x.Owner.Get(payouts + "/" + two)).CreatedAt
 		in := "?workspace_id=" + x.WorkspaceID
 		for query, want := range map[string][]string{
@@ -450,7 +372,7 @@ func TestAnAccountNumberIsSealedMaskedAndItsShowingIsTold(t *testing.T) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
 		const number = "7418529630"
-		id := pay(maker, account, 1_000, body{"settlement_account": to(bpi, number)})
+		id := maker.Pay(account, 1_000, body{"settlement_account": to(bpi, number)})
 		for name, text := range map[string]string{
 			"the store": n.Dump(t, "payout", "approval", "audit_log", "ledger_transaction"), "the log of the server": n.Log.String(),
 			"the payout": string(maker.Get(payouts + "/" + id).OK().Body), "the list": string(maker.Get(payouts + "?workspace_id=" + x.WorkspaceID).OK().Body),
@@ -478,7 +400,7 @@ func TestNobodySeesThePayoutsOfAnotherTenant(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, y := n.Tenant(t), n.Tenant(t)
 		account := x.Account(100_000)
-		id := pay(x.Owner, account, 1_000)
+		id := x.Owner.Pay(account, 1_000)
 		other := y.Owner
 		other.Get(payouts+"/"+id).Fails(404, "RESOURCE_NOT_FOUND")
 		other.Get(payouts+"?workspace_id="+x.WorkspaceID).Fails(404, "RESOURCE_NOT_FOUND")

@@ -22,7 +22,7 @@ func TestWhoMayResolveAPayout(t *testing.T) {
 		for _, role := range []string{"viewer", "disbursement_manager"} {
 			resolve(x.Member(role), found).Fails(403, "FORBIDDEN")
 		}
-		state(x.Owner, id, "processing")
+		x.Owner.PayoutIs(id, "processing")
 
 		first := resolve(x.Owner, found, "Idempotency-Key", "once").OK()
 		again := resolve(x.Owner, found, "Idempotency-Key", "once").OK()
@@ -59,11 +59,11 @@ func TestALiveResolutionWaitsForAnother(t *testing.T) {
 			t.Errorf("the approval is %+v", shown)
 		}
 		second.Post("/v1/approvals/"+waits+"/reject", body{"reason": "the statement is of another day"}).OK()
-		state(maker, id, "processing")
+		maker.PayoutIs(id, "processing")
 		waits = resolve()
 		n.Person(t, maker).Approve(waits).Fails(403, "FORBIDDEN")
 		second.Approve(waits).OK()
-		state(maker, id, "failed")
+		maker.PayoutIs(id, "failed")
 		if got := maker.Get(payouts + "/" + id).OK().Text("resolve_approval_id"); got != "" {
 			t.Errorf("it still waits for %s", got)
 		}

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"bursar/api"
+	"bursar/internal/approval"
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 )
@@ -38,7 +40,8 @@ type Sending struct {
 	db    *db.DB
 	vault *vault.Vault
 	rails *rail.Rails
-	rules *Rules
+	rules *control.Service
+	holds holds
 	log   *slog.Logger
 	node  string
 	now   func() int64 // the time of the database in Unix milliseconds
@@ -46,8 +49,8 @@ type Sending struct {
 }
 
 // NewSending returns the store of payouts for a node that sends them.
-func NewSending(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *Rules, log *slog.Logger, now func() int64) *Sending {
-	return &Sending{db: d, vault: v, rails: rails, rules: rules, log: log, node: rand.Text(), now: now}
+func NewSending(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *control.Service, approvals *approval.Service, log *slog.Logger, now func() int64) *Sending {
+	return &Sending{db: d, vault: v, rails: rails, rules: rules, holds: holds{v, approvals}, log: log, node: rand.Text(), now: now}
 }
 
 // Alarms counts what an operator has to look at.
@@ -77,7 +80,7 @@ func (s *Sending) Payments(ctx context.Context, claimed *Claimed) (list []rail.P
 		to, err := openNumber(s.vault, *a.payout)
 		switch {
 		case errors.Is(err, vault.ErrDamaged):
-			suspects = append(suspects, suspect{a.endToEndID, "its account number is damaged, or that of another row"})
+			suspects = append(suspects, suspect{a.EndToEndID, "its account number is damaged, or that of another row"})
 		case err != nil: // not sent: a look-up will not find it
 			answers = append(answers, a.unsent(rail.Unknown, "the account number cannot be read now"))
 		default:
@@ -92,7 +95,7 @@ func (s *Sending) Payments(ctx context.Context, claimed *Claimed) (list []rail.P
 		return nil, nil, err
 	}
 	for _, a := range opened {
-		if slices.ContainsFunc(more, func(one suspect) bool { return one.endToEndID == a.endToEndID }) {
+		if slices.ContainsFunc(more, func(one suspect) bool { return one.endToEndID == a.EndToEndID }) {
 			continue
 		}
 		if numbers[a.payout.ID] == audit.LostNumber {
@@ -108,7 +111,7 @@ func (s *Sending) Payments(ctx context.Context, claimed *Claimed) (list []rail.P
 
 // unsent is the answer for an attempt that is not submitted.
 func (a *attempt) unsent(state rail.State, text string) Answer {
-	return Answer{EndToEndID: a.endToEndID, Outcome: rail.Outcome{State: state, Text: text, Submission: int(a.submission)}}
+	return Answer{EndToEndID: a.EndToEndID, Outcome: rail.Outcome{State: state, Text: text, Submission: int(a.Submission)}}
 }
 
 // Lease keeps other nodes from looking up attempts of this one for some time.
@@ -160,7 +163,7 @@ func (s *Sending) ToLookUp(ctx context.Context) (leased []any, byRail map[*rail.
 			to, err = number(s.vault, *a.payout)
 		}
 		if r == nil || err != nil {
-			answers = append(answers, Answer{EndToEndID: a.endToEndID, Outcome: rail.Outcome{State: rail.Unknown, Text: "the rail cannot be asked"}})
+			answers = append(answers, Answer{EndToEndID: a.EndToEndID, Outcome: rail.Outcome{State: rail.Unknown, Text: "the rail cannot be asked"}})
 			continue
 		}
 		byRail[r] = append(byRail[r], a.payout.payment(a, to))
@@ -196,7 +199,7 @@ func (s *Sending) Store(ctx context.Context, answers []Answer, claimed *Claimed)
 	verified := map[string]ledger.Reserved{}
 	if claimed != nil {
 		for _, a := range claimed.attempts {
-			verified[a.endToEndID] = a.payout.reserved()
+			verified[a.EndToEndID] = a.payout.reserved()
 		}
 	}
 	var failed []error
@@ -250,14 +253,6 @@ func (s *Sending) storeTogether(ctx context.Context, some []Answer, verified map
 	return err
 }
 
-// event returns the audit rows of a change.
-func (c *change) event() audit.Event {
-	if len(c.events) == 0 {
-		return audit.None("a rail has told nothing new")
-	}
-	return audit.All(c.events...)
-}
-
 // alarm reports stored problems to the operator.
 func (s *Sending) alarm(c *change) {
 	for _, a := range c.floatShort {
@@ -266,7 +261,7 @@ func (s *Sending) alarm(c *change) {
 	}
 	for _, a := range c.contradicted {
 		s.Contradicted.Add(1)
-		s.log.Error("a rail answer or bank booking conflicts with the record of a payout", "payout", a.payout.ID, "rail", a.payout.Rail, "attempt", a.number)
+		s.log.Error("a rail answer or bank booking conflicts with the record of a payout", "payout", a.payout.ID, "rail", a.payout.Rail, "attempt", a.Number)
 	}
 }
 

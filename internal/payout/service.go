@@ -14,6 +14,7 @@ import (
 	"bursar/internal/fault"
 	"bursar/internal/institution"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 	"bursar/internal/web"
@@ -28,16 +29,18 @@ type Service struct {
 	approvals *approval.Service
 	directory *directory.Service
 	rails     *rail.Rails
-	rules     *Rules
+	rules     *control.Service
+	holds     holds
 	wake      func()
 	// hot creates payouts that need no approval: those of one account together.
 	hot *db.Coalescer[funded, web.Created[api.Payout]]
 }
 
 // New returns the service. It calls wake when there may be payouts to send.
-func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, dir *directory.Service, rails *rail.Rails, rules *Rules,
+func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, dir *directory.Service, rails *rail.Rails, rules *control.Service,
 	wake func()) *Service {
-	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, directory: dir, rails: rails, rules: rules, wake: wake}
+	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, directory: dir, rails: rails, rules: rules,
+		holds: holds{v, approvals}, wake: wake}
 	s.hot = db.NewCoalescer(d, s.createTogether)
 	for _, kind := range append(s.kinds(), s.resumeKind()) {
 		approvals.Register(kind)

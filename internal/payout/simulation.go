@@ -2,7 +2,6 @@ package payout
 
 import (
 	"context"
-	"regexp"
 	"time"
 
 	"bursar/api"
@@ -61,7 +60,7 @@ func (s *Sandbox) Deposit(ctx context.Context, by db.Caller, in DepositInput) (w
 		if a.Available+a.Reserved+a.Pending+in.AmountCents > maxSimulated {
 			return web.Created[api.Deposit]{}, audit.Event{}, fault.Invalid("amount_cents", "an account of the sandbox holds at most "+api.FormatAmount(maxSimulated, a.Currency))
 		}
-		d, event, err := ledger.Deposit(tx, a, in.AmountCents, api.DepositFromSimulation, text(in.Reference), true)
+		d, event, err := ledger.Deposit(tx, a, in.AmountCents, api.DepositFromSimulation, web.Value(in.Reference), true)
 		return web.Created[api.Deposit]{Value: d}, event, err
 	})
 }
@@ -72,21 +71,11 @@ type DriveInput struct {
 	api.SimulatedReason
 }
 
-// reasonForm matches the reasons of ISO 20022.
-var reasonForm = regexp.MustCompile(`^[A-Z]{2}[A-Z0-9]{2}$`)
-
 // Validate checks the reason.
 func (in *DriveInput) Validate(v *fault.Violations) {
-	if in.Reason != nil && !reasonForm.MatchString(*in.Reason) {
+	if in.Reason != nil && !rail.IsReason(*in.Reason) {
 		v.Add("reason", "must be a reason of ISO 20022, such as AC04")
 	}
-}
-
-func (in DriveInput) reason(usual string) string {
-	if in.Reason == nil {
-		return usual
-	}
-	return *in.Reason
 }
 
 // Settle completes a payment that the simulator has received and not decided.
@@ -96,12 +85,12 @@ func (s *Sandbox) Settle(ctx context.Context, by db.Caller, in Input) (api.Payou
 
 // Reject rejects such a payment.
 func (s *Sandbox) Reject(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
-	return s.drive(ctx, by, in.ID, "rejected by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Reject(tx, id, in.reason("MS03")) })
+	return s.drive(ctx, by, in.ID, "rejected by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Reject(tx, id, web.Value(in.Reason)) })
 }
 
 // Return returns a completed payment.
 func (s *Sandbox) Return(ctx context.Context, by db.Caller, in DriveInput) (api.Payout, error) {
-	return s.drive(ctx, by, in.ID, "returned by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Return(tx, id, in.reason("MS03")) })
+	return s.drive(ctx, by, in.ID, "returned by the simulator", func(tx *db.Tx, id string) (bool, error) { return s.bank.Return(tx, id, web.Value(in.Reason)) })
 }
 
 // drive makes the simulator act on the last attempt of a payout, and processes the notices that this causes.
@@ -161,7 +150,7 @@ func (s *Sandbox) untilSent(ctx context.Context, p Payout) error {
 			found, err = findAttempts(q, []any{id}, func(sql string) string { return sql })
 			return err
 		})
-		if err != nil || found[id] == nil || found[id].state != sending || time.Now().After(end) {
+		if err != nil || found[id] == nil || found[id].State != sending || time.Now().After(end) {
 			return err
 		}
 		if err := work.Sleep(ctx, 10*time.Millisecond); err != nil {
@@ -208,10 +197,10 @@ func (s *Sandbox) SetService(ctx context.Context, by db.Caller, in ServiceInput)
 			if err != nil {
 				return api.ServiceHealth{}, event, err
 			}
-			if is := now.Of(in.ServiceName); is.Status == rail.Status(in.Status) && is.Reason == text(in.Reason) {
+			if is := now.Of(in.ServiceName); is.Status == rail.Status(in.Status) && is.Reason == web.Value(in.Reason) {
 				event = audit.None("the service was so already")
 			}
-			err = rail.SetSimulated(tx, workspaceID, in.ServiceName, rail.Status(in.Status), text(in.Reason))
+			err = rail.SetSimulated(tx, workspaceID, in.ServiceName, rail.Status(in.Status), web.Value(in.Reason))
 			if err != nil {
 				return api.ServiceHealth{}, event, err
 			}

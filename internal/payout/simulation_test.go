@@ -1,10 +1,7 @@
 package payout_test
 
 import (
-	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,10 +9,8 @@ import (
 	"time"
 
 	"bursar/api"
-	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/ledger"
 	"bursar/internal/payout"
 	"bursar/internal/server/servertest"
 )
@@ -52,16 +47,16 @@ func TestWhatIsDownInAWorkspaceIsUpInAnother(t *testing.T) {
 		for service, code := range map[string]string{"instapay": "RAIL_UNAVAILABLE", "simulator": "RAIL_UNAVAILABLE", bpi: "BANK_UNAVAILABLE"} {
 			a, b := n.Tenant(t), n.Tenant(t)
 			from, other := a.Account(100_000), b.Account(100_000)
-			waits := pay(a.Owner, from, 1_000)
+			waits := a.Owner.Pay(from, 1_000)
 			simulate(a, service, "down")
 
 			a.Owner.Post(payouts, request(from, 1_000)).Fails(422, code)
 			valid(a.Owner, from, false)
 			valid(b.Owner, other, true)
-			goes := pay(b.Owner, other, 1_000)
+			goes := b.Owner.Pay(other, 1_000)
 			n.RunPayouts(t)
-			state(a.Owner, waits, "pending")
-			state(b.Owner, goes, "completed")
+			a.Owner.PayoutIs(waits, "pending")
+			b.Owner.PayoutIs(goes, "completed")
 
 			for _, query := range []string{"", "?workspace_id=" + a.WorkspaceID} {
 				healthy(a.Owner, service+query, "down", 1)
@@ -77,7 +72,7 @@ func TestWhatIsDownInAWorkspaceIsUpInAnother(t *testing.T) {
 			healthy(a.Owner, service, "down", 1)
 			simulate(a, service, "up")
 			n.RunPayouts(t)
-			state(a.Owner, waits, "completed")
+			a.Owner.PayoutIs(waits, "completed")
 			healthy(a.Owner, service, "up", 0)
 		}
 	})
@@ -142,38 +137,14 @@ func TestStrangersNeitherSeeNorChangeTheSandboxOfAWorkspace(t *testing.T) {
 	})
 }
 
-// startLive starts a server with a live rail that is called as one of the sandbox, and returns a live account that has money.
-func startLive(t *testing.T, store dbtest.Store) (n *servertest.Node, x *servertest.Tenant, account string) {
-	t.Helper()
-	folder := t.TempDir()
-	file := filepath.Join(folder, "rails.json")
-	text := fmt.Sprintf(`{"connectors": {"ourbank": {"kind": "iso20022", "settings": {"folder": %q, "debtor_name": "Bursar", "debtor_account": "001234567890",
-		"debtor_bank": "BOPIPHMMXXX", "final": "ACSC"}}},
-		"rails": [{"name": "instapay", "currency": "PHP", "minimum_cents": 100, "connector": "ourbank", "always": true, "members": "I"}]}`, folder)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	n = servertest.Start(t, store, func(c *config.Serve) { c.Rails = file })
-	x = n.Tenant(t)
-	put(t, n, func(tx *db.Tx) error {
-		a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
-		if err == nil {
-			account = a.ID
-			_, _, err = ledger.Deposit(tx, a, 100_000, api.DepositFromOperator, "", true)
-		}
-		return err
-	})
-	return n, x, account
-}
-
 // A store that was restored does not know what it has paid since.
 func TestNoLivePayoutIsCreatedWhileRailsAreStopped(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n, x, live := startLive(t, store)
+		n, x, live := servertest.StartLive(t, store)
 		before := body{"external_id": "salary of May"}
-		id := pay(x.Owner, live, 1_000, before)
-		put(t, n, func(tx *db.Tx) error {
+		id := x.Owner.Pay(live, 1_000, before)
+		n.Write(t, func(tx *db.Tx) error {
 			_, err := payout.StopRails(tx, "restored from an archive")
 			return err
 		})
@@ -186,13 +157,13 @@ func TestNoLivePayoutIsCreatedWhileRailsAreStopped(t *testing.T) {
 		}
 		draft := x.Owner.Post(payouts, request(live, 1_000, body{"status": "draft"})).Created().Text("id")
 		x.Owner.Post(payouts+"/"+draft+"/publish", body{}).Fails(http.StatusUnprocessableEntity, "RAIL_UNAVAILABLE")
-		pay(x.Owner, x.Account(1_000), 1_000) // the simulator is part of the store
+		x.Owner.Pay(x.Account(1_000), 1_000) // the simulator is part of the store
 
 		if _, err := payout.ResumeRails(t.Context(), n.DB, db.Caller{}, nil, true); err != nil {
 			t.Fatal(err)
 		}
 		x.Owner.Post(payouts+"/"+draft+"/publish", body{}).OK()
-		pay(x.Owner, live, 1_000)
+		x.Owner.Pay(live, 1_000)
 	})
 }
 
@@ -200,17 +171,17 @@ func TestNoLivePayoutIsCreatedWhileRailsAreStopped(t *testing.T) {
 func TestWhatIsDownInTheSandboxIsUpForLiveAccounts(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n, x, live := startLive(t, store)
+		n, x, live := servertest.StartLive(t, store)
 		for _, service := range []string{"instapay", "simulator", bpi} {
 			simulate(x, service, "down")
 		}
 		valid(x.Owner, live, true)
-		id := pay(x.Owner, live, 1_000)
+		id := x.Owner.Pay(live, 1_000)
 		healthy(x.Owner, "instapay", "up", 1)
 		healthy(x.Owner, "instapay?mode=live&workspace_id="+x.WorkspaceID, "up", 1)
 		healthy(x.Owner, "instapay?mode=sandbox", "down", 0)
 		n.RunPayouts(t)
-		state(x.Owner, id, "processing")
+		x.Owner.PayoutIs(id, "processing")
 	})
 }
 
@@ -221,7 +192,7 @@ func TestAPayoutIsDrivenWhileItIsOnItsWayToTheSimulator(t *testing.T) {
 		x, id, driven := driveOnItsWay(t, store, "1234569011")
 		driven.OK()
 		x.Node.RunPayouts(t)
-		state(x.Owner, id, "completed")
+		x.Owner.PayoutIs(id, "completed")
 	})
 }
 
@@ -255,7 +226,7 @@ func driveOnItsWay(t *testing.T, store dbtest.Store, number string) (x *serverte
 	}
 	n := servertest.Start(t, store)
 	x = n.Tenant(t)
-	id = pay(x.Owner, x.Account(100_000), 1_000, body{"settlement_account": to(bpi, number)})
+	id = x.Owner.Pay(x.Account(100_000), 1_000, body{"settlement_account": to(bpi, number)})
 	driven := make(chan *servertest.Answer, 1)
 	go func() {
 		<-claimed

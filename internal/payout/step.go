@@ -12,6 +12,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/fault"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 )
 
 // wrongState returns the fault for a payout whose state does not allow a step.
@@ -152,7 +153,7 @@ func (s *Service) Retry(ctx context.Context, by db.Caller, in Input) (api.Payout
 			d.ApprovalsNeeded = int64(d.need.Approvals)
 			d.TermsMAC = nil
 			if holds && was.sameTerms(d) {
-				d.need = Need{Why: "it was approved before"}
+				d.need = control.Need{Why: "it was approved before"}
 			}
 			d.Version++
 			d.FailureCode, d.FailureReason, d.FailureText, d.EndedAt = "", "", "", 0
@@ -234,7 +235,7 @@ func (s *Service) Cancel(ctx context.Context, by db.Caller, in CancelInput) (api
 			if err := s.voidApproval(tx, by, d.Payout); err != nil {
 				return e, err
 			}
-			if err := s.rules.discount(tx, d.Payout); err != nil {
+			if err := s.rules.DiscountSums(tx, d.spending()); err != nil {
 				return e, err
 			}
 		case Pending:

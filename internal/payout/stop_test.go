@@ -15,7 +15,7 @@ import (
 func TestWhoStopsAndResumes(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n, x, live := startLive(t, store)
+		n, x, live := servertest.StartLive(t, store)
 		sandbox := x.Account(10_000)
 		stop, resume := x.Path("/payout-stop"), x.Path("/payout-resume")
 		elsewhere := n.Tenant(t)
@@ -51,10 +51,10 @@ func TestWhoStopsAndResumes(t *testing.T) {
 			t.Errorf("%d rows, and stopped again: %+v", added, now)
 		}
 
-		paying := pay(x.Owner, live, 1_000)
+		paying := x.Owner.Pay(live, 1_000)
 		authorizer = n.Person(t, authorizer.Again(t))
 		authorizer.Post(payouts+"/"+paying+"/approve", body{"digest": digestOf(authorizer, paying)}).OK()
-		trying := pay(x.Owner, sandbox, 1_000)
+		trying := x.Owner.Pay(sandbox, 1_000)
 		authorizer.Post(payouts+"/"+trying+"/approve", body{"digest": digestOf(authorizer, trying)}).OK()
 		for _, id := range []string{paying, trying} {
 			if got := x.Owner.Get(payouts + "/" + id).OK().Object(); got["status"] != "pending" || got["sending_stopped"] != true {
@@ -67,15 +67,15 @@ func TestWhoStopsAndResumes(t *testing.T) {
 			}
 		}
 		n.RunPayouts(t)
-		state(x.Owner, paying, "pending")
+		x.Owner.PayoutIs(paying, "pending")
 
 		// In the sandbox one person suffices.
 		if got := servertest.Decoded[api.PayoutSending](maker.Post(resume, body{"mode": "sandbox"}).OK()); !got.Live.Stopped || got.Sandbox.Stopped {
 			t.Errorf("the sandbox resumes: %+v", got)
 		}
 		n.RunPayouts(t)
-		state(x.Owner, trying, "completed")
-		state(x.Owner, paying, "pending")
+		x.Owner.PayoutIs(trying, "completed")
+		x.Owner.PayoutIs(paying, "pending")
 
 		key := []string{"Idempotency-Key", "resume-1"}
 		waits := maker.Do(http.MethodPost, resume, body{}, key...).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
@@ -99,13 +99,13 @@ func TestWhoStopsAndResumes(t *testing.T) {
 		waits = maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
 		maker.Post("/v1/approvals/"+waits+"/withdraw", nil).OK()
 		waits = maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
-		put(t, n, func(tx *db.Tx) error {
+		n.Write(t, func(tx *db.Tx) error {
 			return tx.Exec(`UPDATE payout_stop SET version = version + 1 WHERE workspace_id = $1 AND mode = 'live'`, x.WorkspaceID)
 		})
 		authorizer.Approve(waits).Fails(422, "APPROVAL_CHANGED")
 		authorizer.Post("/v1/approvals/"+waits+"/reject", body{"reason": "no"}).OK()
 		n.RunPayouts(t)
-		state(x.Owner, paying, "pending")
+		x.Owner.PayoutIs(paying, "pending")
 
 		waits = maker.Post(resume, body{}).Fails(403, "SECOND_PERSON_REQUIRED").Detail("approval_id")
 		authorizer.Approve(waits).OK()
@@ -113,7 +113,7 @@ func TestWhoStopsAndResumes(t *testing.T) {
 			t.Errorf("after both agreed: %v", got)
 		}
 		n.RunPayouts(t)
-		state(x.Owner, paying, "processing")
+		x.Owner.PayoutIs(paying, "processing")
 		var actions []string
 		for _, row := range x.Owner.Get(x.AuditPath() + "&resource_id=" + x.WorkspaceID + "&limit=100").OK().List() {
 			actions = append(actions, row["action"].(string))
@@ -154,15 +154,15 @@ func TestAStopHoldsUpNoOtherWorkspace(t *testing.T) {
 		if made.Object()["sending_stopped"] != true {
 			t.Errorf("the answer to a new payout: %s", made.Body)
 		}
-		others := pay(other.Owner, other.Account(1_000), 1_000)
+		others := other.Owner.Pay(other.Account(1_000), 1_000)
 		n.RunPayouts(t)
-		state(other.Owner, others, "completed")
-		state(x.Owner, made.Text("id"), "pending")
-		robot := machine(t, x, x.Owner)
+		other.Owner.PayoutIs(others, "completed")
+		x.Owner.PayoutIs(made.Text("id"), "pending")
+		robot := x.Machine(x.Owner, "disbursement_manager")
 		robot.Post(x.Path("/payout-stop"), body{"reason": "by a program"}).OK()
 		robot.Post(x.Path("/payout-resume"), body{}).Fails(403, "FORBIDDEN")
 		x.Owner.Post(x.Path("/payout-resume"), body{}).OK()
 		n.RunPayouts(t)
-		state(x.Owner, made.Text("id"), "completed")
+		x.Owner.PayoutIs(made.Text("id"), "completed")
 	})
 }

@@ -23,14 +23,6 @@ func insertSealed(tx *db.Tx, list ...*Payout) error {
 	return insertedRow.Insert(tx, list...)
 }
 
-// first returns the first row of a list, or the zero value.
-func first[T any](list []T, err error) (one T, _ error) {
-	if len(list) > 0 {
-		one = list[0]
-	}
-	return one, err
-}
-
 // isNew reports whether the store does not have the payout yet.
 func (d *draft) isNew() bool { return d.UpdatedAt == 0 }
 

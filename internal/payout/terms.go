@@ -160,7 +160,7 @@ func (s *Sending) examine(ctx context.Context, claimed []*attempt, numbers map[s
 			why = p.notGranted(granted[p.ApprovalID])
 		}
 		if why != "" {
-			suspects = append(suspects, suspect{a.endToEndID, why})
+			suspects = append(suspects, suspect{a.EndToEndID, why})
 		}
 	}
 	return suspects, nil
@@ -168,7 +168,7 @@ func (s *Sending) examine(ctx context.Context, claimed []*attempt, numbers map[s
 
 // ofTerms reports whether the attempt is the one for which the money of its payout was reserved.
 func (a *attempt) ofTerms(i *db.Integrity, number string) bool {
-	return hmac.Equal(a.payout.TermsMAC, a.payout.termsCode(i, number, turn{a.number, a.notPaid}))
+	return hmac.Equal(a.payout.TermsMAC, a.payout.termsCode(i, number, turn{a.Number, a.NotPaid}))
 }
 
 // notAuthentic returns why the transactions of a payout in the ledger may be forged, "" if they are authentic. A transaction older than the
@@ -241,7 +241,7 @@ func (s *Sending) withhold(ctx context.Context, suspects []suspect) error {
 			return nil, audit.Event{}, err
 		}
 		for _, one := range suspects {
-			if a := found[one.endToEndID]; a != nil && a.state == sending {
+			if a := found[one.endToEndID]; a != nil && a.State == sending {
 				c.notSent(a, one.why)
 			}
 		}
@@ -255,9 +255,9 @@ func (s *Sending) withhold(ctx context.Context, suspects []suspect) error {
 
 // notSent ends an attempt that was not submitted.
 func (c *change) notSent(a *attempt, why string) {
-	c.attempts[a.id] = a
-	a.answeredAt, a.text = c.now, "not sent: "+why
-	a.state = rail.NotReceived
+	c.attempts[a.ID] = a
+	a.AnsweredAt, a.Text = c.now, "not sent: "+why
+	a.State = rail.NotReceived
 	c.become(a.payout, Pending)
 	c.contradict(a, "it was not sent: "+why)
 }

@@ -14,24 +14,24 @@ func TestAChangedPayoutIsNeitherRetriedNorReleased(t *testing.T) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
 		forge := func(id string) {
-			put(t, n, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET account_name = 'Mallory' WHERE id = $1`, id) })
+			n.Write(t, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET account_name = 'Mallory' WHERE id = $1`, id) })
 		}
-		failed := pay(maker, account, 10_000, body{"settlement_account": to(bpi, "1234569001")})
+		failed := maker.Pay(account, 10_000, body{"settlement_account": to(bpi, "1234569001")})
 		approve(second, failed).OK()
 		n.RunPayouts(t)
-		state(maker, failed, "failed")
+		maker.PayoutIs(failed, "failed")
 		forge(failed)
-		put(t, n, func(tx *db.Tx) error { // so many submissions are not tried
+		n.Write(t, func(tx *db.Tx) error { // so many submissions are not tried
 			return tx.Exec(`UPDATE payout_attempt SET not_paid = $2 WHERE payout_id = $1`, failed, int64(math.MaxInt64))
 		})
 		maker.Post(payouts+"/"+failed+"/retry", nil).Fails(422, "PAYOUT_STATE")
 
-		held := pay(maker, account, 10_000)
+		held := maker.Pay(account, 10_000)
 		approve(second, held).OK()
 		limitPerPayout(x.Owner, x.WorkspaceID, 5_000)
-		p := hold(t, n, maker, held)
+		p := maker.PayoutHeld(held)
 		forge(held)
 		second.Approve(p.RecheckApprovalID).Fails(422, "PAYOUT_STATE")
-		hold(t, n, maker, held)
+		maker.PayoutHeld(held)
 	})
 }

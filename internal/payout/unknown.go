@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"bursar/api"
@@ -69,41 +70,41 @@ func (h externalHasher) hash(workspaceID, externalID string) string {
 	return h.keyID() + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// UnknownPayment is a payment that the record of a connector has and the store does not know.
+// UnknownPayment is a payment that the record of a connector has and the store does not know, a row of unknown_payment.
 type UnknownPayment struct {
-	PayoutID  string `json:"payout_id"`
-	Connector string `json:"connector"`
-	Rail      string `json:"rail"`
-	AccountID string `json:"account_id,omitempty"`
-	Amount    int64  `json:"amount_cents"`
-	Currency  string `json:"currency"`
-	SentAt    int64  `json:"sent_at"`
+	PayoutID  string `json:"payout_id" db:"payout_id"`
+	Connector string `json:"connector" db:"connector"`
+	Rail      string `json:"rail" db:"rail"`
+	AccountID string `json:"account_id,omitempty" db:"account_id"`
+	Amount    int64  `json:"amount_cents" db:"amount"`
+	Currency  string `json:"currency" db:"currency"`
+	SentAt    int64  `json:"sent_at" db:"sent_at"`
 	// Recognizable reports whether a request with the same external id will be recognized.
-	Recognizable bool `json:"recognizable"`
+	Recognizable bool `json:"recognizable" db:"recognizable,computed"`
 
-	endToEndID   string
-	attempt      int64
-	submission   int64
-	externalHash string
+	EndToEndID     string `json:"-" db:"end_to_end_id"`
+	Attempt        int64  `json:"-" db:"attempt"`
+	Submission     int64  `json:"-" db:"submission"`
+	ExternalHash   string `json:"-" db:"external_hash"`
+	AcknowledgedAt int64  `json:"-" db:"acknowledged_at"`
 }
 
-const unknownColumns = `payout_id, connector, rail, account_id, amount, currency, sent_at, end_to_end_id, attempt, submission, external_hash`
-
-func readUnknown(r db.Rows) UnknownPayment {
-	return UnknownPayment{PayoutID: r.Text(0), Connector: r.Text(1), Rail: r.Text(2), AccountID: r.Text(3), Amount: r.Int(4), Currency: r.Text(5), SentAt: r.Int(6),
-		Recognizable: r.Text(10) != "", endToEndID: r.Text(7), attempt: r.Int(8), submission: r.Int(9), externalHash: r.Text(10)}
-}
+var (
+	unknownRow = db.Select[UnknownPayment]("unknown_payment", map[string]string{"recognizable": `external_hash <> ''`})
+	// addedUnknown leaves a payment that another node has stored meanwhile.
+	addedUnknown = db.InsertInto[UnknownPayment]("unknown_payment").OrIgnore("end_to_end_id")
+)
 
 // ReadUnknown returns the unknown payments that no one has acknowledged yet, one for each payout: its last attempt.
 func ReadUnknown(q db.Q) (list []UnknownPayment, err error) {
 	err = q.Each(func(r db.Rows) error {
-		u := readUnknown(r)
+		u := unknownRow.Read(r)
 		if n := len(list); n > 0 && list[n-1].PayoutID == u.PayoutID {
 			list = list[:n-1]
 		}
 		list = append(list, u)
 		return nil
-	}, `SELECT `+unknownColumns+` FROM unknown_payment WHERE acknowledged_at = 0 ORDER BY payout_id, attempt`)
+	}, `SELECT `+unknownRow.Columns+` FROM unknown_payment WHERE acknowledged_at = 0 ORDER BY payout_id, attempt`)
 	return list, err
 }
 
@@ -170,7 +171,7 @@ func (s *Sending) readRecord(ctx context.Context, c rail.Connector, r rail.Recor
 		for _, p := range some {
 			u := s.unknown(c, p, hasher)
 			if earlier := unknown[p.EndToEndID]; earlier != nil { // of several submissions: the highest, with the time of the first
-				u.submission, u.SentAt = max(u.submission, earlier.submission), min(u.SentAt, earlier.SentAt)
+				u.Submission, u.SentAt = max(u.Submission, earlier.Submission), min(u.SentAt, earlier.SentAt)
 			}
 			if !known[u.PayoutID] {
 				unknown[p.EndToEndID] = &u
@@ -191,27 +192,14 @@ func (s *Sending) readRecord(ctx context.Context, c rail.Connector, r rail.Recor
 	if err != nil {
 		return err
 	}
-	var rows [][]any
-	for _, u := range unknown {
-		rows = append(rows, []any{u.endToEndID, u.PayoutID, u.attempt, u.submission, u.Connector, u.Rail, u.AccountID, u.Amount, u.Currency, u.externalHash, u.SentAt})
-	}
-	slices.SortFunc(rows, func(a, b []any) int { return cmp.Compare(a[0].(string), b[0].(string)) })
-	for some := range slices.Chunk(rows, SendingBatch) {
-		err := s.whileStopped(ctx, func(tx *db.Tx) error {
-			for _, row := range some {
-				if err := tx.Exec(`INSERT INTO unknown_payment (end_to_end_id, payout_id, attempt, submission, connector, rail, account_id, amount, currency, external_hash,
-					sent_at, acknowledged_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0) ON CONFLICT (end_to_end_id) DO NOTHING`, row...); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
+	list := slices.SortedFunc(maps.Values(unknown), func(a, b *UnknownPayment) int { return cmp.Compare(a.EndToEndID, b.EndToEndID) })
+	for some := range slices.Chunk(list, SendingBatch) {
+		if err := s.whileStopped(ctx, func(tx *db.Tx) error { return addedUnknown.Insert(tx, some...) }); err != nil {
 			return err
 		}
 	}
-	if len(rows) > 0 {
-		s.log.Error("a rail has sent payments that the restored store does not know: see 'bursar admin rails status'", "connector", c.Name(), "payments", len(rows))
+	if len(list) > 0 {
+		s.log.Error("a rail has sent payments that the restored store does not know: see 'bursar admin rails status'", "connector", c.Name(), "payments", len(list))
 	}
 	return nil
 }
@@ -219,10 +207,10 @@ func (s *Sending) readRecord(ctx context.Context, c rail.Connector, r rail.Recor
 // unknown returns a payment of a record as it is stored.
 func (s *Sending) unknown(c rail.Connector, p rail.Recorded, hasher externalHasher) UnknownPayment {
 	u := UnknownPayment{Connector: c.Name(), Rail: p.Rail, AccountID: p.AccountID, Amount: p.Amount, Currency: p.Currency, SentAt: p.At,
-		endToEndID: p.EndToEndID, attempt: 1, submission: int64(p.Submission)}
+		EndToEndID: p.EndToEndID, Attempt: 1, Submission: int64(p.Submission)}
 	u.PayoutID = p.EndToEndID
 	if id, attempt, ok := PayoutOf(p.EndToEndID); ok {
-		u.PayoutID, u.attempt = id, attempt
+		u.PayoutID, u.Attempt = id, attempt
 	}
 	for _, one := range s.rails.All() {
 		if one.Connector == c && one.Currency == p.Currency {
@@ -230,7 +218,7 @@ func (s *Sending) unknown(c rail.Connector, p rail.Recorded, hasher externalHash
 		}
 	}
 	if len(p.ExternalHash) > 8 && p.ExternalHash[:8] == hasher.keyID() {
-		u.externalHash = p.ExternalHash
+		u.ExternalHash = p.ExternalHash
 	}
 	return u
 }
@@ -287,7 +275,7 @@ var (
 func Acknowledge(ctx context.Context, d *db.DB, by db.Caller, payoutIDs []string) (acknowledged int, err error) {
 	for _, id := range payoutIDs {
 		done, err := db.Write(ctx, d, by, func(tx *db.Tx) (bool, audit.Event, error) {
-			list, err := db.Collect(tx.Q, readUnknown, tx.ForUpdate(`SELECT `+unknownColumns+` FROM unknown_payment WHERE payout_id = $1 AND acknowledged_at = 0 ORDER BY attempt`), id)
+			list, err := db.Collect(tx.Q, unknownRow.Read, tx.ForUpdate(`SELECT `+unknownRow.Columns+` FROM unknown_payment WHERE payout_id = $1 AND acknowledged_at = 0 ORDER BY attempt`), id)
 			if err != nil {
 				return false, audit.Event{}, err
 			}
@@ -333,7 +321,7 @@ func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 			created_at, updated_at, ended_at)
 		VALUES ($1, $2, $3, $4, $5, $6, '', $7, '', 'it was sent before the store was restored', $8, $9, $10, 'processing', 'outcome_unknown', '', '', '', '', $11, '', '',
 			$12, 0, $13, $13, 1, $13, $14, 0)`, last.PayoutID, a.WorkspaceID, a.ID, last.Amount, last.Currency, a.Mode, last.Rail, unknownInstitution, unknownPayee,
-		nameKey(unknownPayee), "", last.attempt, list[0].SentAt, now)
+		nameKey(unknownPayee), "", last.Attempt, list[0].SentAt, now)
 	if err != nil {
 		return event, err
 	}
@@ -342,7 +330,7 @@ func recoverPayout(tx *db.Tx, list []UnknownPayment) (audit.Event, error) {
 		if u != last {
 			state = rail.Rejected // otherwise there would be no later attempt
 		}
-		if err := storeReceived(tx, &attempt{number: u.attempt, endToEndID: u.endToEndID, state: state, claimedAt: u.SentAt, submission: u.submission, payout: &Payout{ID: u.PayoutID}}); err != nil {
+		if err := storeReceived(tx, &attempt{Number: u.Attempt, EndToEndID: u.EndToEndID, State: state, ClaimedAt: u.SentAt, Submission: u.Submission, payout: &Payout{ID: u.PayoutID}}); err != nil {
 			return event, err
 		}
 	}

@@ -20,7 +20,7 @@
 //   - Submit sends nothing once its context has ended, nor after Payment.SendBefore. Both are checked last, after
 //     any wait, before the payment is sent.
 //   - An error, a time-out or a crash leaves no doubt for the next call: the payment is found, or it is never sent.
-//   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code that Duplicate recognizes.
+//   - A duplicate that the rail refuses may have been paid: it is Unknown, or Rejected with a code whose Reason is a duplicate.
 //   - Receive repeats a message until it is done. Each outcome names its payment and, if the rail identifies it, its submission, so
 //     that messages may come in any order.
 package rail

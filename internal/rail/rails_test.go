@@ -235,12 +235,12 @@ func TestReasonsOfRailsBecomeCodes(t *testing.T) {
 		api.CodeProcessingFailed:   "AM04 AC06 MS03 NARR whatever",
 	} {
 		for reason := range strings.FieldsSeq(reasons) {
-			if got := rail.FailureCode(reason); got != want {
+			if got := rail.ReasonOf(reason).Failure; got != want {
 				t.Errorf("%s is %s, want %s", reason, got, want)
 			}
 		}
 	}
-	if got := rail.FailureCode(""); got != api.CodeProcessingFailed {
+	if got := rail.ReasonOf("").Failure; got != api.CodeProcessingFailed {
 		t.Errorf("no reason is %s", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/directory"
 	"bursar/internal/directory/transfer"
 	"bursar/internal/mail"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/work"
 )
 
@@ -50,7 +50,7 @@ func (s *Server) Tidy(ctx context.Context) error {
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {
 			return struct{}{}, exempt, err
 		}
-		if err := errors.Join(budget.Expire(tx), transfer.ExpireImports(tx), directory.ExpireMerges(tx), payout.ExpireUsed(tx), mail.Expire(tx)); err != nil {
+		if err := errors.Join(budget.Expire(tx), transfer.ExpireImports(tx), directory.ExpireMerges(tx), control.ExpireUsed(tx), mail.Expire(tx)); err != nil {
 			return struct{}{}, exempt, err
 		}
 		if err := s.vault.Expire(tx); err != nil {

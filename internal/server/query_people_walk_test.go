@@ -22,7 +22,7 @@ import (
 	"bursar/internal/ledger"
 	"bursar/internal/mail"
 	"bursar/internal/mail/smtptest"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/rail/simulator"
 	"bursar/internal/server/servertest"
@@ -70,20 +70,20 @@ func (w *tour) payoutControl(second *servertest.Client) {
 	rails, err := rail.Load("", rail.Config{Simulator: simulator.New(w.node.DB)})
 	w.must(err)
 	approvals := approval.New(w.node.DB, w.node.Vault, authority, cursors, nil, nil, "")
-	rules := payout.NewRules(w.node.DB, w.node.Vault, authority, cursors, approvals, rails, payout.Screening{})
-	p := payout.Spending{WorkspaceID: x.WorkspaceID, Makers: []string{owner.UserID}, EntryID: payee, Key: []byte("key"), Amount: 60, At: w.node.DB.Now()}
-	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (payout.Need, audit.Event, error) {
+	rules := control.New(w.node.DB, w.node.Vault, authority, cursors, approvals, rails, control.Screening{})
+	p := control.Spending{WorkspaceID: x.WorkspaceID, Makers: []string{owner.UserID}, EntryID: payee, Key: []byte("key"), Amount: 60, At: w.node.DB.Now()}
+	_, err = db.Write(w.t.Context(), w.node.DB, db.Caller{}, func(tx *db.Tx) (control.Need, audit.Event, error) {
 		for _, take := range []bool{true, false, true} { // the second one is refused
 			if err := rules.TakeLimits(tx, p); (err == nil) != take {
-				return payout.Need{}, audit.Event{}, fmt.Errorf("take a limit: %w", err)
+				return control.Need{}, audit.Event{}, fmt.Errorf("take a limit: %w", err)
 			}
 			if !take {
-				if err := rules.GiveBack(tx, p); err != nil {
-					return payout.Need{}, audit.Event{}, err
+				if err := rules.GiveBackLimits(tx, p); err != nil {
+					return control.Need{}, audit.Event{}, err
 				}
 			}
 		}
-		need, err := rules.Need(tx.Q, payout.Payout{WorkspaceID: x.WorkspaceID, Rail: "instapay", Amount: 60, Mode: api.ModeSandbox}, db.Caller{})
+		need, err := rules.Need(tx.Q, control.Spending{WorkspaceID: x.WorkspaceID, Rail: "instapay", Amount: 60, Mode: api.ModeSandbox}, db.Caller{})
 		return need, audit.None("a test"), err
 	})
 	w.must(err)

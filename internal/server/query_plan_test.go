@@ -122,7 +122,7 @@ func excepted(list []exception, sql string) bool {
 // unsent is SQL that no request sends.
 func unsent(f fragment, engine string) bool {
 	return f.file == "payout/integrity.go" || f.file == "approval/ballot.go" || // when the integrity key is made
-		f.file == "payout/recheck.go" || // when a limit or rule became stricter
+		f.file == "payout/recheck.go" || f.file == "payout/hold.go" || f.file == "payout/control/obstacle.go" || // when a limit or rule became stricter
 		f.file == "db/outcome.go" || // when a connection breaks around COMMIT
 		strings.HasPrefix(f.parts[0], "SELECT entry_id FROM rail_notice WHERE payout_id") || // when a bank returns a payment twice
 		strings.HasPrefix(f.parts[0], " AND organization_id NOT IN (SELECT id FROM organization WHERE require_second_factor") || // of a session with one factor
@@ -139,7 +139,7 @@ func unsent(f fragment, engine string) bool {
 		strings.HasPrefix(f.parts[0], "UPDATE outgoing_mail SET claim = '', due_at = $3, attempts") || // when a server stops
 		strings.HasPrefix(f.parts[0], "DELETE FROM outgoing_mail") && !strings.Contains(f.parts[0], "WHERE") || // after a restore
 		f.file == "db/mark.go" || f.file == "db/postgres/listen.go" || // while the store is opened
-		f.file == "payout/recall.go" || f.file == "payout/unknown.go" || f.file == "db/sqlite/look.go" || // after a restore, and during one
+		f.file == "payout/recall.go" || f.file == "payout/rails_stopped.go" || f.file == "payout/unknown.go" || f.file == "db/sqlite/look.go" || // after a restore, and during one
 		f.file == "identity/session.go" && (strings.HasPrefix(f.parts[0], "SELECT count(*) FROM session") || strings.HasPrefix(f.parts[0], "UPDATE session SET revoked_at = $1")) ||
 		f.file == "db/postgres/replica.go" || // where there is a replica; it reads no table
 		f.file == "db/postgres/primary.go" && engine == "sqlite" || // SQLite has no standby to wait for

@@ -31,6 +31,7 @@ import (
 	"bursar/internal/operator"
 	"bursar/internal/organization"
 	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/payout/dispatch"
 	"bursar/internal/rail/simulator"
 	"bursar/internal/reference"
@@ -48,7 +49,7 @@ type Server struct {
 	identity      *identity.Service
 	clients       *identity.Clients
 	approvals     *approval.Service
-	rules         *payout.Rules
+	rules         *control.Service
 	directory     *directory.Service
 	transfer      *transfer.Service
 	workspaces    *workspace.Service
@@ -127,8 +128,8 @@ func New(ctx context.Context, d *db.DB, v *vault.Vault, c config.Serve, log *Log
 		return nil, err
 	}
 	payees := directory.New(d, v, authority, cursors, approvals)
-	rules := payout.NewRules(d, v, authority, cursors, approvals, rails, payout.Screening{Command: c.ScreeningCommand, URL: c.ScreeningURL})
-	dispatcher := dispatch.New(d, v, rails, rules, log.Logger)
+	rules := control.New(d, v, authority, cursors, approvals, rails, control.Screening{Command: c.ScreeningCommand, URL: c.ScreeningURL})
+	dispatcher := dispatch.New(d, v, rails, rules, approvals, log.Logger)
 	payouts := payout.New(d, v, authority, cursors, approvals, payees, rails, rules, dispatcher.Wake)
 	s := &Server{
 		db:    d,

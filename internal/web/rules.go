@@ -15,6 +15,14 @@ import (
 // an id.
 const LastMillisecond = 1<<48 - 1
 
+// Value returns an optional value, or the zero value if it was not given.
+func Value[T any](given *T) (value T) {
+	if given != nil {
+		value = *given
+	}
+	return value
+}
+
 // CheckText reports a text whose length is not between low and high characters, that has control
 // characters or invisible formatting characters, or that is blank although it must not be empty.
 func CheckText(v *fault.Violations, field, text string, low, high int) {

@@ -3,7 +3,6 @@ package dispatch_test
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -14,7 +13,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/directory"
 	"bursar/internal/payout"
-	"bursar/internal/payout/dispatch"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/web"
 )
@@ -204,7 +203,7 @@ func TestARuleThatWasMadeWhileAPayoutWasScreenedHoldsIt(t *testing.T) {
 		o := openOffice(openBank(t, store))
 		rules := o.serve()
 		screening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, err := rules.CreateRule(context.Background(), o.caller("usr_c"), payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
+			_, err := rules.CreateRule(context.Background(), o.caller("usr_c"), control.RuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
 				WorkspaceID: new("ws_1"), Approvals: new(int64(2)), AboveCents: new(int64(1))}})
 			if err != nil {
 				t.Error(err)
@@ -214,11 +213,11 @@ func TestARuleThatWasMadeWhileAPayoutWasScreenedHoldsIt(t *testing.T) {
 		}))
 		defer screening.Close()
 		authority, cursors := access.NewAuthority(o.db), web.NewCursors(nil)
-		screened := payout.NewRules(o.db, o.vault, authority, cursors, o.approvals, o.rails, payout.Screening{URL: screening.URL})
+		screened := control.New(o.db, o.vault, authority, cursors, o.approvals, o.rails, control.Screening{URL: screening.URL})
 		o.payouts = payout.New(o.db, o.vault, authority, cursors, o.approvals, directory.New(o.db, o.vault, authority, cursors, o.approvals), o.rails, screened, func() {})
 		id := o.pay("usr_a", 0)
 		o.clock.advance(time.Hour)
-		o.Dispatcher = dispatch.New(o.db, o.vault, o.rails, o.serve(), slog.New(slog.NewTextHandler(o.log, nil)))
+		o.dispatch(o.serve())
 		if n, err := o.Claim(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d sent without the approvals of a rule that is an hour old: %v", n, err)
 		}

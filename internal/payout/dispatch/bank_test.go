@@ -18,6 +18,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/payout/dispatch"
 	"bursar/internal/rail"
 	"bursar/internal/rail/simulator"
@@ -144,13 +145,14 @@ func (b *bank) connect() {
 		b.t.Fatal(err)
 	}
 	b.rails = rails
-	b.Dispatcher = dispatch.New(b.db, b.vault, rails, newRules(b.db, b.vault, rails), slog.New(slog.NewTextHandler(b.log, nil)))
+	b.Dispatcher = newDispatcher(b.db, b.vault, rails, slog.NewTextHandler(b.log, nil))
 }
 
-// newRules are the rules of a node that starts.
-func newRules(d *db.DB, v *vault.Vault, rails *rail.Rails) *payout.Rules {
+// newDispatcher returns the dispatcher of a node that starts.
+func newDispatcher(d *db.DB, v *vault.Vault, rails *rail.Rails, log slog.Handler) *dispatch.Dispatcher {
 	authority, cursors := access.NewAuthority(d), web.NewCursors(nil)
-	return payout.NewRules(d, v, authority, cursors, approval.New(d, v, authority, cursors, nil, nil, ""), rails, payout.Screening{})
+	approvals := approval.New(d, v, authority, cursors, nil, nil, "")
+	return dispatch.New(d, v, rails, control.New(d, v, authority, cursors, approvals, rails, control.Screening{}), approvals, slog.New(log))
 }
 
 // node is a second node on the same store.

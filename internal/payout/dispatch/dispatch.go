@@ -10,8 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"bursar/internal/approval"
 	"bursar/internal/db"
 	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/vault"
 	"bursar/internal/work"
@@ -43,9 +45,9 @@ type Dispatcher struct {
 }
 
 // New returns the dispatcher of a node.
-func New(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *payout.Rules, log *slog.Logger) *Dispatcher {
+func New(d *db.DB, v *vault.Vault, rails *rail.Rails, rules *control.Service, approvals *approval.Service, log *slog.Logger) *Dispatcher {
 	s := &Dispatcher{db: d, rails: rails, log: log, records: records(rails), measureSkew: d.Skew, renewEvery: renewal}
-	s.sending = payout.NewSending(d, v, rails, rules, log, s.now)
+	s.sending = payout.NewSending(d, v, rails, rules, approvals, log, s.now)
 	s.Alarms = &s.sending.Alarms
 	for range s.steps() {
 		s.wakes = append(s.wakes, make(work.Signal, 1))

@@ -3,6 +3,7 @@ package dispatch_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"bursar/api"
@@ -13,6 +14,8 @@ import (
 	"bursar/internal/directory"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
+	"bursar/internal/payout/control"
+	"bursar/internal/payout/dispatch"
 	"bursar/internal/web"
 )
 
@@ -46,7 +49,7 @@ func openOffice(b *bank) *office {
 	b.clock.advance(25 * time.Hour)
 	rules := o.serve()
 	for _, approvals := range []int64{0, 2} {
-		made, err := rules.CreateRule(context.Background(), o.caller("usr_a"), payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
+		made, err := rules.CreateRule(context.Background(), o.caller("usr_a"), control.RuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
 			WorkspaceID: new("ws_1"), AccountID: &o.accounts[approvals].ID, Approvals: &approvals}})
 		if err == nil && made.Value.ApprovalID != "" { // less than without rules takes another person
 			err = o.approveIt("usr_b", made.Value.ApprovalID)
@@ -59,14 +62,19 @@ func openOffice(b *bank) *office {
 }
 
 // serve makes the services, as a node that starts does.
-func (o *office) serve() *payout.Rules {
+func (o *office) serve() *control.Service {
 	b := o.bank
 	authority, cursors := access.NewAuthority(b.db), web.NewCursors(nil)
 	o.approvals = approval.New(b.db, b.vault, authority, cursors, nil, nil, "")
-	rules := payout.NewRules(b.db, b.vault, authority, cursors, o.approvals, b.rails, payout.Screening{})
+	rules := control.New(b.db, b.vault, authority, cursors, o.approvals, b.rails, control.Screening{})
 	o.payouts = payout.New(b.db, b.vault, authority, cursors, o.approvals, directory.New(b.db, b.vault, authority, cursors, o.approvals), b.rails, rules, func() {})
 	o.books = ledger.New(b.db, b.vault, authority, cursors, o.approvals, ledger.Config{Currencies: []string{"PHP"}, Guard: rules.GuardTransfer})
 	return rules
+}
+
+// dispatch makes a dispatcher that applies rules from now on.
+func (o *office) dispatch(rules *control.Service) {
+	o.Dispatcher = dispatch.New(o.db, o.vault, o.rails, rules, o.approvals, slog.New(slog.NewTextHandler(o.log, nil)))
 }
 
 // second is a second node on the same store.

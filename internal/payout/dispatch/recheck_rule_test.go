@@ -1,14 +1,12 @@
 package dispatch_test
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
 	"bursar/api"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/payout"
-	"bursar/internal/payout/dispatch"
+	"bursar/internal/payout/control"
 )
 
 // The rule has been in force for an hour when the payout is approved, with the approvals that were demanded when it was requested.
@@ -17,7 +15,7 @@ func TestARuleThatBecameStricterBeforeTheApprovalHoldsThePayout(t *testing.T) {
 		o := openOffice(openBank(t, store))
 		id := o.pay("usr_a", 1) // takes one approval
 		o.clock.advance(time.Hour)
-		_, err := o.serve().CreateRule(t.Context(), o.caller("usr_c"), payout.CreateRuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
+		_, err := o.serve().CreateRule(t.Context(), o.caller("usr_c"), control.RuleInput{ApprovalRuleCreate: api.ApprovalRuleCreate{
 			WorkspaceID: new("ws_1"), Approvals: new(int64(2)), AboveCents: new(int64(1))}})
 		if err != nil {
 			t.Fatal(err)
@@ -26,7 +24,7 @@ func TestARuleThatBecameStricterBeforeTheApprovalHoldsThePayout(t *testing.T) {
 		if err := o.approve("usr_b", id); err != nil {
 			t.Fatal(err)
 		}
-		o.Dispatcher = dispatch.New(o.db, o.vault, o.rails, o.serve(), slog.New(slog.NewTextHandler(o.log, nil)))
+		o.dispatch(o.serve())
 		if n, err := o.Claim(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d sent with one approval: %v", n, err)
 		}

@@ -17,7 +17,6 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/payout"
-	"bursar/internal/payout/dispatch"
 	"bursar/internal/rail"
 	"bursar/internal/rail/iso20022"
 )
@@ -68,7 +67,7 @@ func (l *live) rails(rails string) {
 	}
 	l.log = &strings.Builder{}
 	l.bank.rails = loaded
-	l.Dispatcher = dispatch.New(l.db, l.vault, loaded, newRules(l.db, l.vault, loaded), slog.New(slog.NewTextHandler(l.log, nil)))
+	l.Dispatcher = newDispatcher(l.db, l.vault, loaded, slog.NewTextHandler(l.log, nil))
 }
 
 // hasSent checks which payouts are in the messages of the folder.

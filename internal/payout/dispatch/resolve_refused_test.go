@@ -11,6 +11,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 )
 
@@ -65,7 +66,7 @@ func TestWhatIsResolvedAsPaidCountsForLimits(t *testing.T) {
 		o := openOffice(b)
 		id := stuck["failed INVALID_ACCOUNT AC01 contradicted"](b)
 		rules := o.serve()
-		if _, err := rules.SetLimit(t.Context(), o.caller("usr_a"), payout.SetLimitInput{PayoutLimitSet: api.PayoutLimitSet{
+		if _, err := rules.SetLimit(t.Context(), o.caller("usr_a"), control.LimitInput{PayoutLimitSet: api.PayoutLimitSet{
 			WorkspaceID: new("ws_1"), Per: api.LimitPerDay, AmountCents: new(int64(1))}}); err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func (w *world) start() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	n.Dispatcher = dispatch.New(w.db, w.vault, rails, newRules(w.db, w.vault, rails), slog.New(slog.DiscardHandler))
+	n.Dispatcher = newDispatcher(w.db, w.vault, rails, slog.DiscardHandler)
 	n.RenewNoLeases()
 	n.MeasureSkew(func() time.Duration { return n.ahead })
 	w.nodes = append(w.nodes, n)

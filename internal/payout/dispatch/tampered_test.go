@@ -2,7 +2,6 @@ package dispatch_test
 
 import (
 	"context"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -13,7 +12,7 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
-	"bursar/internal/payout/dispatch"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 )
 
@@ -45,11 +44,11 @@ func (o *office) tell(name string, outcome rail.Outcome) {
 func (o *office) limit() {
 	o.t.Helper()
 	rules := o.serve()
-	in := payout.SetLimitInput{PayoutLimitSet: api.PayoutLimitSet{WorkspaceID: new("ws_1"), Per: "payout", AmountCents: new(int64(5))}}
+	in := control.LimitInput{PayoutLimitSet: api.PayoutLimitSet{WorkspaceID: new("ws_1"), Per: "payout", AmountCents: new(int64(5))}}
 	if _, err := rules.SetLimit(context.Background(), o.caller("usr_a"), in); err != nil {
 		o.t.Fatal(err)
 	}
-	o.Dispatcher = dispatch.New(o.db, o.vault, o.rails, rules, slog.New(slog.NewTextHandler(o.log, nil)))
+	o.dispatch(rules)
 }
 
 func TestAnApprovalWhoseDemandWasChangedInTheStoreDecidesNothing(t *testing.T) {
@@ -150,7 +149,7 @@ func TestANodeThatHasJustStartedHoldsAPayout(t *testing.T) {
 		o.limit()
 		o.vault = store.Vault(o.db)
 		startVault(t, o.db, o.vault)
-		o.Dispatcher = dispatch.New(o.db, o.vault, o.rails, o.serve(), slog.New(slog.NewTextHandler(o.log, nil)))
+		o.dispatch(o.serve())
 		if _, err := o.Claim(t.Context()); err != nil {
 			t.Fatal(err)
 		}

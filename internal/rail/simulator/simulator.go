@@ -8,6 +8,7 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -46,6 +47,9 @@ const lost rail.State = "lost"
 // returnsAfter is how long after it was received a payment to 9014 is returned.
 const returnsAfter = 1000 // milliseconds
 
+// usualReason is why payments are rejected or returned for which no other reason was given: the bank does not say.
+const usualReason = "MS03"
+
 // script is the behavior that the last four digits of an account number select.
 type script struct {
 	state      rail.State
@@ -63,7 +67,7 @@ var scripts = map[string]script{
 	"9011": {state: rail.Accepted},
 	"9012": {state: rail.Unknown},
 	"9013": {state: lost},
-	"9014": {state: rail.Completed, returnCode: "MS03"},
+	"9014": {state: rail.Completed, returnCode: usualReason},
 }
 
 // digits returns the last four digits of an account number if they select a script, otherwise "".
@@ -258,14 +262,14 @@ func (s *Simulator) Settle(tx *db.Tx, endToEndID string) (bool, error) {
 	return decide(tx, endToEndID, rail.Completed, "")
 }
 
-// Reject rejects a payment that waits for a call, for a reason of ISO 20022. It reports whether there was one.
+// Reject rejects a payment that waits for a call, for a reason of ISO 20022 or usualReason. It reports whether there was one.
 func (s *Simulator) Reject(tx *db.Tx, endToEndID, reason string) (bool, error) {
-	return decide(tx, endToEndID, rail.Rejected, reason)
+	return decide(tx, endToEndID, rail.Rejected, cmp.Or(reason, usualReason))
 }
 
-// Return returns a completed payment, for a reason of ISO 20022. It reports whether there was one that was not returned before.
+// Return returns a completed payment, for a reason of ISO 20022 or usualReason. It reports whether there was one that was not returned before.
 func (s *Simulator) Return(tx *db.Tx, endToEndID, reason string) (bool, error) {
-	return sendBack(tx, endToEndID, reason)
+	return sendBack(tx, endToEndID, cmp.Or(reason, usualReason))
 }
 
 // write changes the bank's side, which is no action of any caller.

@@ -20,14 +20,11 @@ func (x *Tenant) Account(amount int64) string {
 // LiveAccount opens an account for real money with no balance, and returns its id.
 func (x *Tenant) LiveAccount() (id string) {
 	x.t.Helper()
-	_, err := db.Write(x.t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	x.Node.Write(x.t, func(tx *db.Tx) error {
 		a, err := ledger.NewAccount(tx, x.WorkspaceID, "Real", "PHP", api.ModeLive)
 		id = a.ID
-		return struct{}{}, audit.None("a test"), err
+		return err
 	})
-	if err != nil {
-		x.t.Fatalf("open a live account: %v", err)
-	}
 	return id
 }
 

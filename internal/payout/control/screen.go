@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"bytes"
@@ -41,8 +41,8 @@ const (
 	MaxCommands = 16
 	// maxScreen bounds the response of a screening, in bytes.
 	maxScreen = 64 << 10
-	// maxScreenReason bounds the stored reason of a screening, in characters.
-	maxScreenReason = 500
+	// maxReason bounds the stored reason of a screening, in characters.
+	maxReason = 500
 )
 
 // Screener screens payouts. It bounds how many commands run at once.
@@ -54,6 +54,11 @@ type Screener struct {
 // NewScreener returns a Screener for all requests of a server.
 func NewScreener(s Screening) *Screener {
 	return &Screener{screening: s, commands: make(chan struct{}, MaxCommands)}
+}
+
+// Screen calls the operator's screening for a payout.
+func (s *Service) Screen(ctx context.Context, facts any) (Verdict, string, error) {
+	return s.screener.Screen(ctx, facts)
 }
 
 // Screen calls the operator's screening for a payout. If it is a command and too many run already, the payout waits for a free slot. After
@@ -155,8 +160,8 @@ func (b *boundedBuffer) Write(p []byte) (int, error) {
 }
 
 func cut(text string) string {
-	if runes := []rune(strings.ToValidUTF8(text, "�")); len(runes) > maxScreenReason {
-		return string(runes[:maxScreenReason]) + "…"
+	if runes := []rune(strings.ToValidUTF8(text, "�")); len(runes) > maxReason {
+		return string(runes[:maxReason]) + "…"
 	}
 	return strings.ToValidUTF8(text, "�")
 }

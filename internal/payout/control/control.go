@@ -1,4 +1,6 @@
-package payout
+// Package control bounds payouts by the rules and limits of their workspace and by the operator's screening. It knows payouts only as
+// Spending and Reserved: package payout calls it.
+package control
 
 import (
 	"slices"
@@ -16,7 +18,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Rules decides how many people have to approve a payout, and how much may be paid.
+// Service decides how many people have to approve a payout, and how much may be paid.
 //
 // Stricter changes apply immediately. Looser ones wait for a second person, where there is one: see approval.RequestRelaxation. All changes of a
 // workspace are serialized.
@@ -24,7 +26,7 @@ import (
 // The rules and limits of a workspace are cached until the epoch of the store moves. Every change of rules, limits, members, roles and
 // simulated services moves it on all nodes. So a payout of a workspace without limits needs no query for them. A node that learns of a
 // change a moment later applies the previous rules until then. The amount of a limit by day is always read from the store.
-type Rules struct {
+type Service struct {
 	db        *db.DB
 	vault     *vault.Vault
 	authority *access.Authority
@@ -42,13 +44,13 @@ const maxGuards = 10_000
 // maxOfEach bounds the rules and the limits of a workspace, since each payout reads all of them.
 const maxOfEach = 100
 
-// NewRules returns the service, and registers its kinds of approvals.
-func NewRules(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, rails *rail.Rails, screening Screening) *Rules {
-	r := &Rules{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screener: NewScreener(screening),
+// New returns the service, and registers its kinds of approvals.
+func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approvals *approval.Service, rails *rail.Rails, screening Screening) *Service {
+	s := &Service{db: d, vault: v, authority: a, cursors: c, approvals: approvals, rails: rails, screener: NewScreener(screening),
 		guards: cache.New[string, guard](maxGuards), batches: cache.New[string, checkedBatch](maxBatches)}
-	approvals.Register(r.ruleKind())
+	approvals.Register(s.ruleKind())
 	approvals.Register(limitKind())
-	return r
+	return s
 }
 
 // guard contains the rules, limits and states that apply in a workspace.
@@ -61,25 +63,37 @@ type guard struct {
 	people access.SecondPerson
 	leaks  bool // an API key was reported as compromised, of any workspace
 
-	services rail.Services   // of the sandbox
-	stopped  map[string]bool // the modes in which sending is stopped
+	services rail.Services // of the sandbox
+	stopped  []string      // the modes in which sending is stopped
 }
 
-func (r *Rules) guard(q db.Q, workspaceID string) (g guard, err error) {
-	epoch := r.db.Epoch()
-	if known, ok := r.guards.GetIfPresent(workspaceID); ok && known.epoch == epoch {
+func (s *Service) guard(q db.Q, workspaceID string) (g guard, err error) {
+	epoch := s.db.Epoch()
+	if known, ok := s.guards.GetIfPresent(workspaceID); ok && known.epoch == epoch {
 		return known, nil
 	}
-	if g, err = r.readGuard(q, workspaceID); err != nil {
+	if g, err = s.readGuard(q, workspaceID); err != nil {
 		return g, err
 	}
 	g.epoch = epoch
-	r.guards.Set(workspaceID, g)
+	s.guards.Set(workspaceID, g)
 	return g, nil
 }
 
-func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
-	all, err := r.rulesOf(q, workspaceID, "", "", maxOfEach)
+// Services returns the services of a workspace's sandbox.
+func (s *Service) Services(q db.Q, workspaceID string) (rail.Services, error) {
+	g, err := s.guard(q, workspaceID)
+	return g.services, err
+}
+
+// Stopped reports whether sending is stopped in a workspace and mode.
+func (s *Service) Stopped(q db.Q, workspaceID, mode string) (bool, error) {
+	g, err := s.guard(q, workspaceID)
+	return slices.Contains(g.stopped, mode), err
+}
+
+func (s *Service) readGuard(q db.Q, workspaceID string) (g guard, err error) {
+	all, err := s.rulesOf(q, workspaceID, "", "", maxOfEach)
 	if err != nil {
 		return g, err
 	}
@@ -96,10 +110,10 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 			g.sums = append(g.sums, sumOf(one))
 		}
 	}
-	if g.limits, err = r.limitsOf(q, workspaceID, "", "", maxOfEach); err != nil {
+	if g.limits, err = s.limitsOf(q, workspaceID, "", "", maxOfEach); err != nil {
 		return g, err
 	}
-	if g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, r.db.Now()); err != nil {
+	if g.people, err = access.FindSecondPerson(q, access.Payouts, workspaceID, s.db.Now()); err != nil {
 		return g, err
 	}
 	if g.leaks, err = anyLeaked(q); err != nil {
@@ -108,8 +122,7 @@ func (r *Rules) readGuard(q db.Q, workspaceID string) (g guard, err error) {
 	if g.services, err = rail.Simulated(q, workspaceID); err != nil {
 		return g, err
 	}
-	sending, err := readSending(q, workspaceID)
-	g.stopped = map[string]bool{api.ModeLive: sending.Live.Stopped, api.ModeSandbox: sending.Sandbox.Stopped}
+	g.stopped, err = db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT mode FROM payout_stop WHERE workspace_id = $1 AND stopped_at > 0`, workspaceID)
 	return g, err
 }
 
@@ -181,11 +194,11 @@ const accountCurrency = `(SELECT a.currency FROM ledger_account a WHERE a.id = a
 
 // meant returns the currency of the amounts of a rule or a limit. It is that of its account, of its rail or of all rails, "" if those have
 // several.
-func (r *Rules) meant(ofAccount, railName string) (currency string) {
+func (s *Service) meant(ofAccount, railName string) (currency string) {
 	if ofAccount != "" {
 		return ofAccount
 	}
-	for _, one := range r.rails.All() {
+	for _, one := range s.rails.All() {
 		switch {
 		case railName != "" && one.Name != railName:
 		case currency != "" && currency != one.Currency:
@@ -198,22 +211,15 @@ func (r *Rules) meant(ofAccount, railName string) (currency string) {
 }
 
 // foundRail returns a fault unless there is a rail of a name, live or in the sandbox.
-func (r *Rules) foundRail(name string) error {
-	if name == "" || r.rails.Named(name, false) != nil || r.rails.Named(name, true) != nil {
+func (s *Service) foundRail(name string) error {
+	if name == "" || s.rails.Named(name, false) != nil || s.rails.Named(name, true) != nil {
 		return nil
 	}
 	var names []string
-	for _, one := range r.rails.All() {
+	for _, one := range s.rails.All() {
 		if !slices.Contains(names, one.Name) {
 			names = append(names, one.Name)
 		}
 	}
 	return fault.Invalid("rail", "must be one of "+strings.Join(names, ", "))
-}
-
-func text(p *string) string {
-	if p == nil {
-		return ""
-	}
-	return *p
 }

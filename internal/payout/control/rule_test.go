@@ -1,4 +1,4 @@
-package payout_test
+package control_test
 
 import (
 	"fmt"
@@ -16,8 +16,7 @@ import (
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/ledger"
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/rail"
 	"bursar/internal/rail/simulator"
 	"bursar/internal/server/servertest"
@@ -25,9 +24,9 @@ import (
 )
 
 // rulesOn are the rules as another node of the same store has them.
-func rulesOn(n *servertest.Node) *payout.Rules {
+func rulesOn(n *servertest.Node) *control.Service {
 	authority, cursors := access.NewAuthority(n.DB), web.NewCursors(nil)
-	return payout.NewRules(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""), simulated(n.DB), payout.Screening{})
+	return control.New(n.DB, n.Vault, authority, cursors, approval.New(n.DB, n.Vault, authority, cursors, nil, nil, ""), simulated(n.DB), control.Screening{})
 }
 
 // simulated are the rails as shipped.
@@ -39,32 +38,12 @@ func simulated(d *db.DB) *rail.Rails {
 	return rails
 }
 
-// change runs a transaction.
-func change[T any](t testing.TB, n *servertest.Node, fn func(tx *db.Tx) (T, error)) (T, error) {
-	t.Helper()
-	return db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (T, audit.Event, error) {
-		out, err := fn(tx)
-		return out, audit.None("a test"), err
-	})
-}
-
-func newAccount(t testing.TB, n *servertest.Node, x *servertest.Tenant) string {
-	t.Helper()
-	a, err := change(t, n, func(tx *db.Tx) (ledger.Account, error) {
-		return ledger.NewAccount(tx, x.WorkspaceID, "Main", "PHP", api.ModeSandbox)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a.ID
-}
-
 // guarded is a workspace whose rules a test asks.
 type guarded struct {
 	*servertest.Tenant
 	n     *servertest.Node
 	t     *testing.T
-	rules *payout.Rules
+	rules *control.Service
 	mode  string // of the payouts that it asks about
 }
 
@@ -75,9 +54,9 @@ func newGuarded(t *testing.T, n *servertest.Node) *guarded {
 // need is what a payout needs, as "approvals role keys".
 func (g *guarded) need(account, rail string, amount int64, by ...db.Caller) string {
 	g.t.Helper()
-	var got payout.Need
+	var got control.Need
 	err := g.n.DB.Read(g.t.Context(), func(q db.Q) (err error) {
-		got, err = g.rules.Need(q, payout.Payout{WorkspaceID: g.WorkspaceID, AccountID: account, Rail: rail, Amount: amount, Mode: g.mode}, append(by, db.Caller{})[0])
+		got, err = g.rules.Need(q, control.Spending{WorkspaceID: g.WorkspaceID, AccountID: account, Rail: rail, Amount: amount, Mode: g.mode}, append(by, db.Caller{})[0])
 		return err
 	})
 	if err != nil || got.Why == "" {
@@ -111,25 +90,6 @@ func (g *guarded) rule(terms body) (id, waits string) {
 	return made.Text("id"), made.Text("approval_id")
 }
 
-// storedRule stores a rule of a workspace of one person that others would have to satisfy, as if they had been there when it was made.
-func storedRule(t testing.TB, x *servertest.Tenant, terms body) (id string) {
-	t.Helper()
-	text := func(name string) string { s, _ := terms[name].(string); return s }
-	keys, _ := terms["keys_may_approve"].(bool)
-	_, err := db.Write(t.Context(), x.Node.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
-		id = tx.NewID("rul")
-		event := audit.Event{Action: audit.PayoutRuleCreated, WorkspaceID: x.WorkspaceID, ResourceID: id, Description: "Set a rule"}
-		return struct{}{}, event, tx.Exec(`INSERT INTO payout_rule (id, workspace_id, account_id, rail, client_id, above, up_to, approvals, role, keys_may, status, created_at, active_at,
-				mode, per, each_of, alone)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'active', $11, $11, 'both', 'payout', '', $10)`,
-			id, x.WorkspaceID, text("account_id"), text("rail"), text("client_id"), terms["above_cents"], terms["up_to_cents"], terms["approvals"], text("role"), keys, tx.Now())
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return id
-}
-
 func TestWithoutRulesTwoPeopleMakeAnApproval(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
@@ -150,7 +110,7 @@ func TestWithoutRulesTwoPeopleMakeAnApproval(t *testing.T) {
 func TestTheMostDemandingRuleHolds(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n) // of one person, who needs nobody for any rule
-		account, other := newAccount(t, n, g.Tenant), newAccount(t, n, g.Tenant)
+		account, other := g.Account(0), g.Account(0)
 		id, secret, err := n.Identity.CreateClient(t.Context(), db.Caller{}, g.WorkspaceID, "Robot", "disbursement_manager")
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +123,7 @@ func TestTheMostDemandingRuleHolds(t *testing.T) {
 			{"approvals": 2, "account_id": account, "rail": "pesonet"},
 			{"approvals": 3, "above_cents": 100_000, "up_to_cents": 200_000},
 		} {
-			storedRule(t, g.Tenant, terms)
+			g.StoreRule(terms)
 		}
 		for _, c := range []struct {
 			account, rail string
@@ -282,7 +242,7 @@ func TestARuleForAClientIsSuspendedWhenSomebodyElseHasItsSecret(t *testing.T) {
 		g := newGuarded(t, n)
 		colleague := g.Member("admin")
 		second := n.Person(t, colleague)
-		client := machine(t, g.Tenant, g.Owner).UserID
+		client := g.Machine(g.Owner, "disbursement_manager").UserID
 		robot := db.Caller{Actor: audit.Actor{Type: audit.Client, ID: client}}
 		terms := body{"approvals": 0, "client_id": client, "up_to_cents": 1_000}
 		first, waits := g.rule(terms)
@@ -310,7 +270,7 @@ func TestARuleNamesWhatIsThere(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		g.Staff("disbursement_authorizer", 1)
-		foreign := newAccount(t, n, n.Tenant(t))
+		foreign := n.Tenant(t).Account(0)
 		post := func(terms body) *servertest.Answer {
 			terms["workspace_id"] = g.WorkspaceID
 			return g.Owner.Post("/v2/approval-rules", terms)
@@ -371,4 +331,44 @@ func TestARuleTellsItsAmountsInTheCurrencyThatTheyAreMeantIn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Approvals that keys may give are weaker than those of people, however many there are.
+func TestLettingKeysApproveWaitsForAnotherPerson(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		second := n.Person(t, g.Member("admin"))
+		g.Staff("disbursement_authorizer", 2)
+		people, _ := g.rule(body{"approvals": 1})
+		keys, waits := g.rule(body{"approvals": 3, "keys_may_approve": true})
+		if waits == "" {
+			t.Fatal("it holds at once")
+		}
+		g.expect("before it is approved", g.need("acc", "instapay", 100), "1")
+		second.Approve(waits).OK()
+		g.expect("beside a rule of people", g.need("acc", "instapay", 100), "3")
+		// To end the rule of people lets keys approve, and waits as well.
+		gone := g.Owner.Delete("/v2/approval-rules/" + people).OK().Text("approval_id")
+		if gone == "" {
+			t.Fatal("the rule of people goes at once")
+		}
+		second.Approve(gone).OK()
+		g.expect("without it", g.need("acc", "instapay", 100), "3 keys")
+		if done := g.Owner.Delete("/v2/approval-rules/" + keys).OK(); done.Text("approval_id") == "" {
+			t.Error("three approvals go at once")
+		}
+	})
+}
+
+func TestKeysApproveOnlyWhereAllRulesLetThem(t *testing.T) {
+	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
+		g := newGuarded(t, n)
+		g.StoreRule(body{"approvals": 2, "keys_may_approve": true})
+		g.expect("alone", g.need("acc", "instapay", 100), "2 keys")
+		g.rule(body{"approvals": 0, "rail": "instapay"})
+		g.expect("beside a rule that demands nothing", g.need("acc", "instapay", 100), "2 keys")
+		g.StoreRule(body{"approvals": 1, "rail": "instapay", "above_cents": 50})
+		g.expect("beside a rule that demands a person", g.need("acc", "instapay", 100), "2")
+		g.expect("where that does not match", g.need("acc", "instapay", 50), "2 keys")
+	})
 }

@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 )
 
 // rules describes the rules of workspaces.
-func (r *Rules) rules() guarded[rule, api.ApprovalRule] {
-	return guarded[rule, api.ApprovalRule]{ruleNoun, r, func(u api.ApprovalRule) string { return u.ID }, findRule, r.rulesOf}
+func (s *Service) rules() guarded[rule, api.ApprovalRule] {
+	return guarded[rule, api.ApprovalRule]{ruleNoun, s, func(u api.ApprovalRule) string { return u.ID }, findRule, s.rulesOf}
 }
 
 var ruleNoun = guardNoun{"rule", "approval rule", "payout_rule", audit.PayoutRuleRequested, "the rule was given up",
@@ -26,20 +26,20 @@ func (u rule) shown() api.ApprovalRule { return u.ApprovalRule }
 func (u rule) subject() subject { return subject{u.ID, u.WorkspaceID, u.Mode, 1, u.ApprovalID} }
 
 // ListRules returns the rules of a workspace, oldest first.
-func (r *Rules) ListRules(ctx context.Context, by db.Caller, in GuardsInput) (web.Page[api.ApprovalRule], error) {
-	return r.rules().list(ctx, by, in)
+func (s *Service) ListRules(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.ApprovalRule], error) {
+	return s.rules().list(ctx, by, in)
 }
 
 // CreateRule creates a rule that people can satisfy. It waits for approval if it demands less than would apply without it, or if it may
 // replace a rule of another role.
-func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput) (web.Created[api.ApprovalRule], error) {
-	return r.rules().create(ctx, by, in.WorkspaceID, in.Mode, func(e *edit[rule], out *web.Created[api.ApprovalRule]) (err error) {
+func (s *Service) CreateRule(ctx context.Context, by db.Caller, in RuleInput) (web.Created[api.ApprovalRule], error) {
+	return s.rules().create(ctx, by, in.WorkspaceID, in.Mode, func(e *edit[rule], out *web.Created[api.ApprovalRule]) (err error) {
 		u := rule{ApprovalRule: api.ApprovalRule{ID: e.NewID("rul"), WorkspaceID: e.workspaceID, ApprovalRuleTerms: in.terms(),
 			Status: api.RuleActive, CreatedAt: e.Now()}}
 		if len(e.all) >= maxOfEach {
 			return fault.New(api.CodeTooMany, "a workspace has at most %d approval rules", maxOfEach)
 		}
-		if u.Currency, err = r.checkRule(e.Q, u.ApprovalRule); err == nil {
+		if u.Currency, err = s.checkRule(e.Q, u.ApprovalRule); err == nil {
 			err = checkPeople(e.Q, u.ApprovalRule, e.all, e.people)
 		}
 		if err != nil {
@@ -69,8 +69,8 @@ func (r *Rules) CreateRule(ctx context.Context, by db.Caller, in CreateRuleInput
 
 // ConfirmRule puts a suspended rule in force again, or requests that where another person could approve it. Without another person the rule
 // stays in force until one joins.
-func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (api.ApprovalRule, error) {
-	return r.rules().change(ctx, by, in.ID, func(e *edit[rule], old rule) (u api.ApprovalRule, err error) {
+func (s *Service) ConfirmRule(ctx context.Context, by db.Caller, in Input) (api.ApprovalRule, error) {
+	return s.rules().change(ctx, by, in.ID, func(e *edit[rule], old rule) (u api.ApprovalRule, err error) {
 		u = old.ApprovalRule
 		if u.Status != api.RuleSuspended || u.ApprovalID != "" {
 			e.event = audit.None("the rule is not suspended, or its confirmation waits already")
@@ -93,11 +93,11 @@ func (r *Rules) ConfirmRule(ctx context.Context, by db.Caller, in GuardInput) (a
 const holderNow = `(SELECT c.secret_seen_by FROM account c WHERE c.id = client_id)`
 
 // RemoveRule removes a rule, or requests approval if payouts would then need less. A rule that still waits for approval is withdrawn.
-func (r *Rules) RemoveRule(ctx context.Context, by db.Caller, in GuardInput) (api.ApprovalRule, error) {
-	return r.rules().change(ctx, by, in.ID, func(e *edit[rule], old rule) (u api.ApprovalRule, err error) {
+func (s *Service) RemoveRule(ctx context.Context, by db.Caller, in Input) (api.ApprovalRule, error) {
+	return s.rules().change(ctx, by, in.ID, func(e *edit[rule], old rule) (u api.ApprovalRule, err error) {
 		u = old.ApprovalRule
 		if u.ApprovalID != "" {
-			waits, err := r.approvals.FindSame(e.Q, e.kind, u.WorkspaceID, u.ID, removal(u))
+			waits, err := s.approvals.FindSame(e.Q, e.kind, u.WorkspaceID, u.ID, removal(u))
 			if err != nil || waits != "" {
 				e.event = audit.None("its removal waits already")
 				return u, err
@@ -138,9 +138,9 @@ func (u rule) holdsUnsent(q db.Q) (bool, error) {
 
 // checkRule returns a fault unless everything that a rule names exists and belongs to its workspace. It returns the currency of the rule's
 // amounts.
-func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err error) {
+func (s *Service) checkRule(q db.Q, u api.ApprovalRule) (currency string, err error) {
 	if currency, err = foundAccount(q, u.WorkspaceID, u.AccountID, u.Mode); err == nil {
-		currency, err = r.meant(currency, u.Rail), r.foundRail(u.Rail)
+		currency, err = s.meant(currency, u.Rail), s.foundRail(u.Rail)
 	}
 	if err != nil {
 		return "", err
@@ -160,8 +160,8 @@ func (r *Rules) checkRule(q db.Q, u api.ApprovalRule) (currency string, err erro
 }
 
 // stillPossible returns a fault unless people can satisfy a rule that is being approved, together with those that were made meanwhile.
-func (r *Rules) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
-	all, people, err := r.rules().locked(tx, u.WorkspaceID)
+func (s *Service) stillPossible(tx *db.Tx, u api.ApprovalRule) error {
+	all, people, err := s.rules().locked(tx, u.WorkspaceID)
 	if err == nil {
 		err = possible(checkPeople(tx.Q, u, slices.DeleteFunc(all, func(one rule) bool { return one.ID == u.ID }), people), "reject it")
 	}
@@ -212,7 +212,7 @@ func (c ruleChange) title() string {
 	return "A new rule that demands less of payouts"
 }
 
-func (r *Rules) ruleKind() approval.Kind {
+func (s *Service) ruleKind() approval.Kind {
 	drops := []string{
 		`DELETE FROM payout_rule WHERE id = $1 AND approval_id = $2 AND status = 'pending'`,
 		`UPDATE payout_rule SET approval_id = NULL WHERE id = $1 AND approval_id = $2`,
@@ -221,7 +221,7 @@ func (r *Rules) ruleKind() approval.Kind {
 	return guardKind(ruleNoun, actions, "the rule is not there any more: ask again", drops,
 		func(tx *db.Tx, a approval.Approval, c ruleChange) (bool, error) {
 			if !c.Remove {
-				if err := r.stillPossible(tx, c.Rule); err != nil {
+				if err := s.stillPossible(tx, c.Rule); err != nil {
 					return false, err
 				}
 			}

@@ -1,4 +1,4 @@
-package payout_test
+package control_test
 
 import (
 	"fmt"

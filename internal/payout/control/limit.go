@@ -1,6 +1,7 @@
-package payout
+package control
 
 import (
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,22 +16,22 @@ import (
 type Spending struct {
 	WorkspaceID, AccountID, EntryID string
 	Makers                          []string // all who had a part in requesting it
-	// DestinationKey represents the destination account number. So paying a payee through another entry, or through none, does not avoid a
-	// limit of the payee.
-	DestinationKey string
-	Key            []byte // the same key, as receiving methods store it
+	// Key represents the destination account number, as receiving methods store it. So paying a payee through another entry, or through
+	// none, does not avoid a limit of the payee.
+	Key            []byte
 	Rail           string
 	Mode, Currency string
 	Amount         int64
-	At             int64 // when it was counted, in Unix milliseconds
+	At             int64 // when it was counted for limits by day, in Unix milliseconds
+	RequestedAt    int64 // when it was counted for rules by sum; 0 if it never was
 
 	payees []string // EntryID, all entries that have the number, and those merged into them
 }
 
 // TakeLimits counts a payout, in the transaction that reserves its money. It returns a fault LIMIT_EXCEEDED if the payout exceeds a limit.
 // Then nothing is counted, so that the transaction can go on with other payouts.
-func (r *Rules) TakeLimits(tx *db.Tx, p Spending) error {
-	g, err := r.guard(tx.Q, p.WorkspaceID)
+func (s *Service) TakeLimits(tx *db.Tx, p Spending) error {
+	g, err := s.guard(tx.Q, p.WorkspaceID)
 	if err != nil {
 		return err
 	}
@@ -51,10 +52,13 @@ type counter struct {
 // counted is how much of a limit is used.
 type counted struct{ amount, count int64 }
 
-// checkLimits returns the fault that TakeLimits would return for a payout now, and stores nothing. It
+// Used counts the payouts of one request.
+type Used map[counter]counted
+
+// CheckLimits returns the fault that TakeLimits would return for a payout now, and stores nothing. It
 // counts in used instead, so that the payouts of one request are checked together.
-func (r *Rules) checkLimits(q db.Q, p Spending, used map[counter]counted) error {
-	g, err := r.guard(q, p.WorkspaceID)
+func (s *Service) CheckLimits(q db.Q, p Spending, used Used) error {
+	g, err := s.guard(q, p.WorkspaceID)
 	if err != nil || len(g.limits) == 0 {
 		return err
 	}
@@ -121,27 +125,32 @@ func takeLimits(tx *db.Tx, limits []limit, p Spending) error {
 	return nil
 }
 
-// GiveBack undoes TakeLimits for a payout that failed or was cancelled on the day it was counted.
-func (r *Rules) GiveBack(tx *db.Tx, p Spending) error { return r.uncount(tx, p, guard.byLimit) }
+// GiveBackLimits undoes TakeLimits for a payout that failed or was cancelled on the day it was counted.
+func (s *Service) GiveBackLimits(tx *db.Tx, p Spending) error { return s.uncount(tx, p, guard.byLimit) }
 
-// giveBack removes a payout that failed or was cancelled from the counters of limits and rules.
-func (r *Rules) giveBack(tx *db.Tx, p Payout) error {
-	if err := r.GiveBack(tx, p.spending()); err != nil {
+// GiveBack removes a payout that failed or was cancelled from the counters of limits and rules.
+func (s *Service) GiveBack(tx *db.Tx, p Spending) error {
+	if err := s.GiveBackLimits(tx, p); err != nil {
 		return err
 	}
-	return r.discount(tx, p)
+	return s.DiscountSums(tx, p)
 }
 
-// Count is TakeLimits for a payout that was already paid: it counts even above the limits.
-func (r *Rules) Count(tx *db.Tx, p Spending) error { return r.add(tx, p, guard.byLimit) }
+// CountPaid counts a payout that was paid after all: for limits, even above them, and again for the sums of its day.
+func (s *Service) CountPaid(tx *db.Tx, p Spending) error {
+	if err := s.add(tx, p, guard.byLimit); err != nil || p.RequestedAt == 0 { // the store learned of it after a restore
+		return err
+	}
+	return s.add(tx, p.requested(), guard.bySum)
+}
 
 // byLimit and bySum are what counts payouts: limits by day, and rules by sum.
 func (g guard) byLimit() []limit { return g.limits }
 func (g guard) bySum() []limit   { return g.sums }
 
 // usesOf returns the counters that a payout adds to.
-func (r *Rules) usesOf(q db.Q, p Spending, counts func(guard) []limit) ([]use, error) {
-	g, err := r.guard(q, p.WorkspaceID)
+func (s *Service) usesOf(q db.Q, p Spending, counts func(guard) []limit) ([]use, error) {
+	g, err := s.guard(q, p.WorkspaceID)
 	if err == nil {
 		err = p.findPayees(q, counts(g))
 	}
@@ -149,8 +158,8 @@ func (r *Rules) usesOf(q db.Q, p Spending, counts func(guard) []limit) ([]use, e
 }
 
 // add adds a payout to its counters, whatever they allow.
-func (r *Rules) add(tx *db.Tx, p Spending, counts func(guard) []limit) error {
-	all, err := r.usesOf(tx.Q, p, counts)
+func (s *Service) add(tx *db.Tx, p Spending, counts func(guard) []limit) error {
+	all, err := s.usesOf(tx.Q, p, counts)
 	for _, u := range all {
 		if err == nil {
 			_, err = u.add(tx, p.Amount)
@@ -160,11 +169,11 @@ func (r *Rules) add(tx *db.Tx, p Spending, counts func(guard) []limit) error {
 }
 
 // uncount removes a payout from its counters, if they are of today.
-func (r *Rules) uncount(tx *db.Tx, p Spending, counts func(guard) []limit) error {
+func (s *Service) uncount(tx *db.Tx, p Spending, counts func(guard) []limit) error {
 	if day(p.At) != day(tx.Now()) {
 		return nil
 	}
-	all, err := r.usesOf(tx.Q, p, counts)
+	all, err := s.usesOf(tx.Q, p, counts)
 	for _, u := range all {
 		if err == nil && u.CreatedAt < p.At { // otherwise it has not counted the payout
 			err = u.giveBack(tx, p.Amount)
@@ -177,7 +186,7 @@ func (r *Rules) uncount(tx *db.Tx, p Spending, counts func(guard) []limit) error
 const maxPayees = 100
 
 // findPayees finds all entries that have the paid number, if there are limits of payees. So paying the number through another entry, or
-// through none, counts for these payees. A method that was not payable when the payout was counted is left out, so that GiveBack undoes no
+// through none, counts for these payees. A method that was not payable when the payout was counted is left out, so that GiveBackLimits undoes no
 // more than TakeLimits did. Entries that were merged into a payee before are payees, too, because what they were paid that day still counts.
 func (p *Spending) findPayees(q db.Q, limits []limit) (err error) {
 	p.payees = nil
@@ -242,7 +251,7 @@ func uses(limits []limit, p Spending) []use {
 		case api.EachMaker:
 			of = slices.Sorted(slices.Values(p.Makers))
 		case api.EachPayee:
-			of = slices.DeleteFunc(append([]string{p.DestinationKey}, p.payees...), func(id string) bool { return id == "" })
+			of = slices.DeleteFunc(append([]string{hex.EncodeToString(p.Key)}, p.payees...), func(id string) bool { return id == "" })
 			slices.Sort(of)
 		}
 		for _, id := range of {
@@ -347,18 +356,18 @@ func readLimit(r db.Rows) limit {
 }
 
 // limitsOf lists the limits of a workspace that apply in a mode, or all of them.
-func (r *Rules) limitsOf(q db.Q, workspaceID, mode, after string, take int) ([]limit, error) {
+func (s *Service) limitsOf(q db.Q, workspaceID, mode, after string, take int) ([]limit, error) {
 	list, err := db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit
 		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
 	for i := range list {
-		list[i].Currency = r.meant(list[i].Currency, list[i].Rail)
+		list[i].Currency = s.meant(list[i].Currency, list[i].Rail)
 	}
 	return list, err
 }
 
 // findLimit reads a limit; its id is empty if there is none.
 func findLimit(q db.Q, id string) (limit, error) {
-	return first(db.Collect(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit WHERE id = $1`, id))
+	return db.First(q, readLimit, `SELECT `+limitColumns+`, `+accountCurrency+` FROM payout_limit WHERE id = $1`, id)
 }
 
 // ExpireUsed deletes the counters of past days.

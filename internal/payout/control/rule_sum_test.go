@@ -1,4 +1,4 @@
-package payout_test
+package control_test
 
 import (
 	"fmt"
@@ -105,7 +105,7 @@ func TestASumCountsWhatWaitsAndNotWhatIsCancelledRejectedOrFailed(t *testing.T) 
 			t.Errorf("above the sum: %s", got)
 		}
 		n.RunPayouts(t)
-		state(s.maker, failed, "failed")
+		s.maker.PayoutIs(failed, "failed")
 		if _, got := s.pay(s.maker, 1_000_000, refused); got != "pending" {
 			t.Errorf("after those that failed: %s", got)
 		}
@@ -138,7 +138,7 @@ func TestASumOfAPayeeCountsTheirEntryAndTheirNumber(t *testing.T) {
 func TestASumOfARequesterCountsTheirKeysAndMachineClients(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		s := newSummed(t, n, body{"approvals": 1, "per": "day", "each": "maker", "above_cents": 2_500_000})
-		robot := machine(t, s.Tenant, s.maker)
+		robot := s.Tenant.Machine(s.maker, "disbursement_manager")
 		for i, one := range []struct {
 			by   *servertest.Client
 			want string
@@ -153,7 +153,7 @@ func TestASumOfARequesterCountsTheirKeysAndMachineClients(t *testing.T) {
 // A rule for both modes has a sum for each: the sandbox uses up nothing of live payouts.
 func TestASumIsOfOneMode(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n, _, _ := startLive(t, store)
+		n, _, _ := servertest.StartLive(t, store)
 		s := newSummed(t, n, body{"approvals": 1, "per": "day", "each": "payee", "above_cents": 1_000_000})
 		live := s.LiveAccount()
 		s.Deposit(live, 100_000_000)
@@ -185,11 +185,7 @@ func TestASumIsOfOneDayInManilaAndOfOneCurrency(t *testing.T) {
 		expect("after midnight", "pending")
 		s.maker.Again(t).Post(payouts+"/"+yesterday+"/cancel", nil).OK()
 		expect("after one of yesterday was cancelled", "initiated")
-		if _, err := change(t, n, func(tx *db.Tx) (struct{}, error) {
-			return struct{}{}, tx.Exec(`UPDATE payout_counted SET currency = 'USD'`)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		n.Write(t, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout_counted SET currency = 'USD'`) })
 		expect("after what was paid in another currency", "pending")
 	})
 }
@@ -260,12 +256,12 @@ func TestALaterRuleBySumHoldsWhatIsAboveItAlone(t *testing.T) {
 		batch := servertest.Decoded[api.PayoutBatch](s.maker.Post(batches, body{"source_account_id": s.account, "currency": "PHP", "payouts": []body{
 			{"amount_cents": 200_000, "settlement_account": to(bpi, "3333333333")}, {"amount_cents": 200_000, "settlement_account": to(bpi, "3333333333")}}}).Created())
 		s.rule(body{"approvals": 1, "per": "day", "each": "payee", "above_cents": 300_000})
-		hold(t, n, s.maker, large)
+		s.maker.PayoutHeld(large)
 		for _, id := range small {
-			state(s.maker, id, "completed")
+			s.maker.PayoutIs(id, "completed")
 		}
 		for _, r := range batch.Results {
-			hold(t, n, s.maker, r.ID)
+			s.maker.PayoutHeld(r.ID)
 		}
 	})
 }

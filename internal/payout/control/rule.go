@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ type Need struct {
 // Need returns the approvals that a payout needs. Of the rules that match it the strictest one applies, and API keys may approve only if
 // all of them allow it. If the strictest names no role, the role of another one applies, so that adding a rule removes no role. A rule by
 // sum matches if it is among those that the payout exceeds. A later change of rules does not affect the payout.
-func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, error) {
-	g, err := r.guard(q, p.WorkspaceID)
+func (s *Service) Need(q db.Q, p Spending, by db.Caller, exceeds ...string) (Need, error) {
+	g, err := s.guard(q, p.WorkspaceID)
 	if err != nil {
 		return Need{}, err
 	}
@@ -56,10 +56,30 @@ func (r *Rules) Need(q db.Q, p Payout, by db.Caller, exceeds ...string) (Need, e
 			need.Why += " By the rule " + people + " API keys may not approve."
 		}
 		return need, nil
-	case g.people.At(r.db.Now()).Demanded():
+	case g.people.At(s.db.Now()).Demanded():
 		return Need{Approvals: 1, Why: "Needs approval from an approver."}, nil
 	}
 	return Need{Why: "No approval needed: the workspace has no second person."}, nil
+}
+
+// Or returns the stricter of two needs. API keys may approve only if both needs allow them, and a role that either names is required.
+func (n Need) Or(other Need) Need {
+	rank := func(n Need) int {
+		r := 4 * n.Approvals
+		if n.Role != "" {
+			r += 2
+		}
+		if !n.KeysMay {
+			r++
+		}
+		return r
+	}
+	keys := (n.Approvals == 0 || n.KeysMay) && (other.Approvals == 0 || other.KeysMay)
+	if n.Why == "" || rank(other) > rank(n) {
+		n, other = other, n
+	}
+	n.KeysMay, n.Role = n.KeysMay && keys, cmp.Or(n.Role, other.Role)
+	return n
 }
 
 // rule is a row of the table payout_rule.
@@ -83,13 +103,13 @@ func (u rule) demand() demand {
 }
 
 // about reports whether a rule applies to payouts such as this one, if it were on a rail, whatever its amount.
-func (u rule) about(p Payout, rail string, by db.Caller) bool {
+func (u rule) about(p Spending, rail string, by db.Caller) bool {
 	return inMode(u.Mode, p.Mode) && (u.AccountID == "" || u.AccountID == p.AccountID) && (u.Rail == "" || u.Rail == rail) &&
 		(u.ClientID == "" || by.Type == audit.Client && by.ID == u.ClientID)
 }
 
 // matches reports whether a rule for single payouts applies to one, if it were on a rail and of an amount.
-func (u rule) matches(p Payout, rail string, amount int64, by db.Caller) bool {
+func (u rule) matches(p Spending, rail string, amount int64, by db.Caller) bool {
 	return !u.bySum() && u.about(p, rail, by) && (u.AboveCents == nil || amount > *u.AboveCents) && (u.UpToCents == nil || amount <= *u.UpToCents)
 }
 
@@ -213,7 +233,7 @@ func readRule(r db.Rows) rule {
 
 // rulesOf lists the rules of a workspace that apply in a mode, or all. A rule that one person made alone is suspended as soon as there is a
 // second person, before that person counts.
-func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]rule, error) {
+func (s *Service) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]rule, error) {
 	list, err := db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
 		WHERE workspace_id = $1 AND id > $2 AND ($3 = '' OR mode = $3 OR mode = 'both') ORDER BY id LIMIT $4`, workspaceID, after, mode, take)
 	if err != nil {
@@ -221,7 +241,7 @@ func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]ru
 	}
 	present := false
 	if slices.ContainsFunc(list, func(u rule) bool { return u.alone }) {
-		people, err := access.FindSecondPerson(q, access.Payouts, workspaceID, r.db.Now())
+		people, err := access.FindSecondPerson(q, access.Payouts, workspaceID, s.db.Now())
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +249,7 @@ func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]ru
 	}
 	for i := range list {
 		u := &list[i]
-		u.Currency = r.meant(u.Currency, u.Rail)
+		u.Currency = s.meant(u.Currency, u.Rail)
 		if present && u.alone && u.holds() {
 			u.Status, u.SuspendedBecause = api.RuleSuspended, api.RuleMadeAlone
 		}
@@ -239,6 +259,6 @@ func (r *Rules) rulesOf(q db.Q, workspaceID, mode, after string, take int) ([]ru
 
 // findRule reads a rule; its id is empty if there is none.
 func findRule(q db.Q, id string) (rule, error) {
-	return first(db.Collect(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
-		WHERE id = $1`, id))
+	return db.First(q, readRule, `SELECT `+ruleColumns+`, `+accountCurrency+`, `+holderChanged+`, `+madeAlone+` FROM payout_rule
+		WHERE id = $1`, id)
 }

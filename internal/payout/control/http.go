@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"cmp"
@@ -14,24 +14,24 @@ const maxCents = 999_999_999_999_999
 // maxApprovals is how many approvals a rule can demand.
 const maxApprovals = 3
 
-// GuardsInput is a request for the rules or the limits of a workspace.
-type GuardsInput struct {
+// ListInput is a request for the rules or the limits of a workspace.
+type ListInput struct {
 	WorkspaceID *string `query:"workspace_id"`
 	web.PageParams
 }
 
-// GuardInput names a rule or a limit.
-type GuardInput struct {
+// Input names a rule or a limit.
+type Input struct {
 	ID string `path:"id"`
 }
 
-// CreateRuleInput describes a new rule.
-type CreateRuleInput struct {
+// RuleInput describes a new rule.
+type RuleInput struct {
 	api.ApprovalRuleCreate
 }
 
 // Validate checks the rule without reading the database.
-func (in *CreateRuleInput) Validate(v *fault.Violations) {
+func (in *RuleInput) Validate(v *fault.Violations) {
 	checkGuardMode(v, in.Mode)
 	checkIDs(v, map[string]*string{"account_id": in.AccountID, "client_id": in.ClientID, "rail": in.Rail, "role": in.Role})
 	if n := in.Approvals; n != nil && (*n < 0 || *n > maxApprovals) {
@@ -44,7 +44,7 @@ func (in *CreateRuleInput) Validate(v *fault.Violations) {
 	}
 	web.CheckOneOf(v, "per", in.Per, api.LimitPerPayout, api.LimitPerDay)
 	web.CheckOneOf(v, "each", in.Each, api.EachMaker, api.EachPayee)
-	byDay := text(in.Per) == api.LimitPerDay
+	byDay := web.Value(in.Per) == api.LimitPerDay
 	if !byDay && in.Each != nil {
 		v.Add("each", "is for rules by day")
 	}
@@ -68,18 +68,19 @@ func (in *CreateRuleInput) Validate(v *fault.Violations) {
 	}
 }
 
-func (in *CreateRuleInput) terms() api.ApprovalRuleTerms {
-	return api.ApprovalRuleTerms{Mode: guardMode(in.Mode), Per: cmp.Or(text(in.Per), api.LimitPerPayout), Each: text(in.Each), AccountID: text(in.AccountID), Rail: text(in.Rail), ClientID: text(in.ClientID), AboveCents: in.AboveCents, UpToCents: in.UpToCents,
-		Approvals: *in.Approvals, Role: text(in.Role), KeysMayApprove: in.KeysMayApprove != nil && *in.KeysMayApprove}
+func (in *RuleInput) terms() api.ApprovalRuleTerms {
+	return api.ApprovalRuleTerms{Mode: guardMode(in.Mode), Per: cmp.Or(web.Value(in.Per), api.LimitPerPayout), Each: web.Value(in.Each), AccountID: web.Value(in.AccountID),
+		Rail: web.Value(in.Rail), ClientID: web.Value(in.ClientID), AboveCents: in.AboveCents, UpToCents: in.UpToCents,
+		Approvals: *in.Approvals, Role: web.Value(in.Role), KeysMayApprove: web.Value(in.KeysMayApprove)}
 }
 
-// SetLimitInput sets a limit.
-type SetLimitInput struct {
+// LimitInput sets a limit.
+type LimitInput struct {
 	api.PayoutLimitSet
 }
 
 // Validate checks the limit without reading the database.
-func (in *SetLimitInput) Validate(v *fault.Violations) {
+func (in *LimitInput) Validate(v *fault.Violations) {
 	checkGuardMode(v, in.Mode)
 	checkIDs(v, map[string]*string{"account_id": in.AccountID, "maker_id": in.MakerID, "entry_id": in.EntryID, "rail": in.Rail})
 	web.CheckOneOf(v, "per", &in.Per, api.LimitPerPayout, api.LimitPerDay)
@@ -93,20 +94,16 @@ func (in *SetLimitInput) Validate(v *fault.Violations) {
 	}
 }
 
-func (in *SetLimitInput) limit() api.PayoutLimit {
-	l := api.PayoutLimit{Mode: guardMode(in.Mode), AccountID: text(in.AccountID), MakerID: text(in.MakerID), EntryID: text(in.EntryID), Rail: text(in.Rail), Each: text(in.Each),
-		Per: in.Per, AmountCents: *in.AmountCents}
-	if in.Count != nil {
-		l.Count = *in.Count
-	}
-	return l
+func (in *LimitInput) limit() api.PayoutLimit {
+	return api.PayoutLimit{Mode: guardMode(in.Mode), AccountID: web.Value(in.AccountID), MakerID: web.Value(in.MakerID), EntryID: web.Value(in.EntryID),
+		Rail: web.Value(in.Rail), Each: web.Value(in.Each), Per: in.Per, AmountCents: *in.AmountCents, Count: web.Value(in.Count)}
 }
 
 func checkGuardMode(v *fault.Violations, mode *string) {
 	web.CheckOneOf(v, "mode", mode, api.ModeSandbox, api.ModeLive, api.GuardBothModes)
 }
 
-func guardMode(given *string) string { return cmp.Or(text(given), api.GuardBothModes) }
+func guardMode(given *string) string { return cmp.Or(web.Value(given), api.GuardBothModes) }
 
 func checkIDs(v *fault.Violations, fields map[string]*string) {
 	for name, value := range fields {

@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"slices"
@@ -17,8 +17,8 @@ import (
 // The rules of the source must also apply to the destination. For each rule that names the source there must be one that demands as much of
 // the same payouts from the destination. The same goes for limits. No rule that names only the destination may demand less than without
 // rules.
-func (r *Rules) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, amount int64) error {
-	g, err := r.guard(tx.Q, from.WorkspaceID)
+func (s *Service) GuardTransfer(tx *db.Tx, by db.Caller, from, to ledger.Account, amount int64) error {
+	g, err := s.guard(tx.Q, from.WorkspaceID)
 	if err != nil {
 		return err
 	}

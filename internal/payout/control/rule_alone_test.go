@@ -1,4 +1,4 @@
-package payout_test
+package control_test
 
 import (
 	"testing"
@@ -14,11 +14,11 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 		g := newGuarded(t, n)
 		account := g.Account(1_000_000)
 		free, _ := g.rule(body{"approvals": 0, "up_to_cents": 5_000})
-		byKeys := storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true, "above_cents": 50_000})
-		strict := storedRule(t, g.Tenant, body{"approvals": 1, "above_cents": 20_000})
+		byKeys := g.StoreRule(body{"approvals": 2, "keys_may_approve": true, "above_cents": 50_000})
+		strict := g.StoreRule(body{"approvals": 1, "above_cents": 20_000})
 		g.expect("alone", g.need(account, "instapay", 100), "0")
 		g.expect("alone, by the rule for keys", g.need(account, "instapay", 60_000), "2")
-		before := pay(g.Owner, account, 5_000)
+		before := g.Owner.Pay(account, 5_000)
 
 		second := n.Person(t, g.Member("admin"))
 		g.expect("once a second person is there", g.need(account, "instapay", 100), "1")
@@ -34,7 +34,7 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 		if got := status(); got[free] != "suspended made_alone" || got[byKeys] != "suspended made_alone" || got[strict] != "active " {
 			t.Errorf("the rules are %v", got)
 		}
-		hold(t, n, g.Owner, before) // what no one else would have approved
+		g.Owner.PayoutHeld(before) // what no one else would have approved
 
 		confirm := func(c *servertest.Client) *servertest.Answer {
 			return c.Post("/v2/approval-rules/"+free+"/confirm", nil).OK()
@@ -49,7 +49,7 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 		g.expect("confirmed by two", g.need(account, "instapay", 100), "0")
 		g.Owner.Post(payouts+"/"+before+"/confirm", nil).OK()
 		n.RunPayouts(t)
-		state(g.Owner, before, "completed")
+		g.Owner.PayoutIs(before, "completed")
 		if got := status(); got[free] != "active " || got[byKeys] != "suspended made_alone" {
 			t.Errorf("after one is confirmed the rules are %v", got)
 		}
@@ -59,7 +59,7 @@ func TestARuleThatOnePersonMadeAloneIsSuspendedWhenASecondJoinsUntilTheyConfirmI
 func TestASuspendedRuleThatStillGuardsEndsAfterAnotherPersonApproves(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
-		byKeys := storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true, "role": "disbursement_authorizer"})
+		byKeys := g.StoreRule(body{"approvals": 2, "keys_may_approve": true, "role": "disbursement_authorizer"})
 		second := n.Person(t, g.Member("admin"))
 		g.Staff("admin", 2)
 		g.Staff("disbursement_authorizer", 2)
@@ -108,7 +108,7 @@ func TestARuleThatOnePersonMadeAfterTheOtherLeftIsSuspendedBeforeANewOneCounts(t
 func TestASuspendedRuleThatNobodyCouldSatisfyIsNotConfirmed(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
-		byKeys := storedRule(t, g.Tenant, body{"approvals": 2, "keys_may_approve": true})
+		byKeys := g.StoreRule(body{"approvals": 2, "keys_may_approve": true})
 		second := n.Person(t, g.Member("admin"))
 		confirm := func() *servertest.Answer { return g.Owner.Post("/v2/approval-rules/"+byKeys+"/confirm", nil) }
 		confirm().Fails(422, "APPROVAL_CHANGED")
@@ -125,9 +125,9 @@ func TestASuspendedRuleThatHoldsPayoutsIsRemovedByTwo(t *testing.T) {
 		g := newGuarded(t, n)
 		free, _ := g.rule(body{"approvals": 0})
 		spare, _ := g.rule(body{"approvals": 0, "up_to_cents": 1})
-		before := pay(g.Owner, g.Account(1_000_000), 5_000)
+		before := g.Owner.Pay(g.Account(1_000_000), 5_000)
 		second := n.Person(t, g.Member("admin"))
-		hold(t, n, g.Owner, before)
+		g.Owner.PayoutHeld(before)
 		removal := g.Owner.Delete("/v2/approval-rules/" + free).OK()
 		if removal.Text("status") != "suspended" || removal.Text("approval_id") == "" {
 			t.Fatalf("the removal does not wait: %s", removal.Body)
@@ -136,7 +136,7 @@ func TestASuspendedRuleThatHoldsPayoutsIsRemovedByTwo(t *testing.T) {
 		second.Approve(removal.Text("approval_id")).OK()
 		g.Owner.Post(payouts+"/"+before+"/confirm", nil).OK()
 		n.RunPayouts(t)
-		state(g.Owner, before, "completed")
+		g.Owner.PayoutIs(before, "completed")
 		g.expect("with nothing held", g.Owner.Delete("/v2/approval-rules/"+spare).OK().Text("status"), "removed")
 	})
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package payout
+package control
 
 import (
 	"os/exec"

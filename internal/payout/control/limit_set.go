@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 )
 
 // limits describes the limits of workspaces.
-func (r *Rules) limits() guarded[limit, api.PayoutLimit] {
-	return guarded[limit, api.PayoutLimit]{limitNoun, r, func(l api.PayoutLimit) string { return l.ID }, findLimit, r.limitsOf}
+func (s *Service) limits() guarded[limit, api.PayoutLimit] {
+	return guarded[limit, api.PayoutLimit]{limitNoun, s, func(l api.PayoutLimit) string { return l.ID }, findLimit, s.limitsOf}
 }
 
 var limitNoun = guardNoun{"limit", "limit", "payout_limit", audit.PayoutLimitRequested, "the limit was changed again",
@@ -27,13 +27,13 @@ func (l limit) subject() subject {
 }
 
 // ListLimits returns the limits of a workspace, oldest first.
-func (r *Rules) ListLimits(ctx context.Context, by db.Caller, in GuardsInput) (web.Page[api.PayoutLimit], error) {
-	return r.limits().list(ctx, by, in)
+func (s *Service) ListLimits(ctx context.Context, by db.Caller, in ListInput) (web.Page[api.PayoutLimit], error) {
+	return s.limits().list(ctx, by, in)
 }
 
 // SetLimit creates a limit, or changes the one with the same scope. An increase waits for approval.
-func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (web.Created[api.PayoutLimit], error) {
-	return r.limits().create(ctx, by, in.WorkspaceID, in.Mode, func(e *edit[limit], out *web.Created[api.PayoutLimit]) (err error) {
+func (s *Service) SetLimit(ctx context.Context, by db.Caller, in LimitInput) (web.Created[api.PayoutLimit], error) {
+	return s.limits().create(ctx, by, in.WorkspaceID, in.Mode, func(e *edit[limit], out *web.Created[api.PayoutLimit]) (err error) {
 		l := in.limit()
 		l.ID, l.WorkspaceID, l.CreatedAt = e.NewID("lim"), e.workspaceID, e.Now()
 		if at := slices.IndexFunc(e.all, func(one limit) bool { return sameScope(one.PayoutLimit, l) }); at >= 0 {
@@ -44,7 +44,7 @@ func (r *Rules) SetLimit(ctx context.Context, by db.Caller, in SetLimitInput) (w
 		if len(e.all) >= maxOfEach {
 			return fault.New(api.CodeTooMany, "a workspace has at most %d limits", maxOfEach)
 		}
-		if l.Currency, err = r.checkLimit(e.Q, e.number, l); err != nil {
+		if l.Currency, err = s.checkLimit(e.Q, e.number, l); err != nil {
 			return err
 		}
 		created := wording{action: audit.PayoutLimitCreated, done: "Set the limit: "}
@@ -84,8 +84,8 @@ func changeLimit(e *edit[limit], old limit, amount, count int64) (api.PayoutLimi
 }
 
 // RemoveLimit removes a limit. If there is a second person who could approve it, the removal waits for that approval.
-func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (api.PayoutLimit, error) {
-	return r.limits().change(ctx, by, in.ID, func(e *edit[limit], old limit) (l api.PayoutLimit, err error) {
+func (s *Service) RemoveLimit(ctx context.Context, by db.Caller, in Input) (api.PayoutLimit, error) {
+	return s.limits().change(ctx, by, in.ID, func(e *edit[limit], old limit) (l api.PayoutLimit, err error) {
 		l = old.PayoutLimit
 		removed := wording{audit.PayoutLimitRemoved, "Removed the limit: ", "Asked to remove the limit: "}
 		l.ApprovalID, err = e.replace(old.subject(), removed, limitChange{Before: &old.PayoutLimit}, true)
@@ -99,9 +99,9 @@ func (r *Rules) RemoveLimit(ctx context.Context, by db.Caller, in GuardInput) (a
 
 // checkLimit returns a fault unless everything that a limit names exists and belongs to its workspace. It returns the currency of the
 // limit's amount.
-func (r *Rules) checkLimit(q db.Q, number int64, l api.PayoutLimit) (currency string, err error) {
+func (s *Service) checkLimit(q db.Q, number int64, l api.PayoutLimit) (currency string, err error) {
 	if currency, err = foundAccount(q, l.WorkspaceID, l.AccountID, l.Mode); err == nil {
-		currency, err = r.meant(currency, l.Rail), r.foundRail(l.Rail)
+		currency, err = s.meant(currency, l.Rail), s.foundRail(l.Rail)
 	}
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"cmp"
@@ -20,10 +20,10 @@ import (
 // immediately, and a looser one waits for the approval of a second person, where there is one.
 type guarded[T guardRow[A], A any] struct {
 	guardNoun
-	rules *Rules
-	id    func(A) string
-	find  func(q db.Q, id string) (T, error) // the zero value if there is none
-	of    func(q db.Q, workspaceID, mode, after string, take int) ([]T, error)
+	service *Service
+	id      func(A) string
+	find    func(q db.Q, id string) (T, error) // the zero value if there is none
+	of      func(q db.Q, workspaceID, mode, after string, take int) ([]T, error)
 }
 
 // guardRow is a rule or a limit as stored, which callers see as an A.
@@ -65,17 +65,17 @@ func (n guardNoun) describe(c guardChange) (changes audit.Changes, of string) {
 }
 
 // list returns the rules or limits of a workspace, oldest first.
-func (g guarded[T, A]) list(ctx context.Context, by db.Caller, in GuardsInput) (web.Page[A], error) {
-	r := g.rules
-	workspaceID, err := r.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
+func (g guarded[T, A]) list(ctx context.Context, by db.Caller, in ListInput) (web.Page[A], error) {
+	s := g.service
+	workspaceID, err := s.authority.Workspace(ctx, by.Actor, in.WorkspaceID)
 	if err == nil {
-		err = r.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsRead)
+		err = s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsRead)
 	}
 	if err != nil {
 		return web.Page[A]{}, err
 	}
 	mode := access.ModeOf(by.Actor)
-	return web.ReadUnpaged(ctx, r.db, r.cursors, in.PageParams, g.id, func(q db.Q, after string, take int) ([]A, error) {
+	return web.ReadUnpaged(ctx, s.db, s.cursors, in.PageParams, g.id, func(q db.Q, after string, take int) ([]A, error) {
 		rows, err := g.of(q, workspaceID, mode, after, take)
 		list := make([]A, len(rows))
 		for i, one := range rows {
@@ -101,7 +101,7 @@ type edit[T any] struct {
 // create makes a rule or limit in the workspace and for the mode that a request gives, if it gives them.
 func (g guarded[T, A]) create(ctx context.Context, by db.Caller, workspace, mode *string,
 	fn func(e *edit[T], out *web.Created[A]) error) (web.Created[A], error) {
-	workspaceID, err := g.rules.authority.Workspace(ctx, by.Actor, workspace)
+	workspaceID, err := g.service.authority.Workspace(ctx, by.Actor, workspace)
 	var number int64
 	if err == nil {
 		number, err = g.enter(ctx, by, workspaceID, guardMode(mode))
@@ -118,7 +118,7 @@ func (g guarded[T, A]) create(ctx context.Context, by db.Caller, workspace, mode
 // change changes an existing rule or limit. One that does not apply in the caller's mode does not exist for the caller.
 func (g guarded[T, A]) change(ctx context.Context, by db.Caller, id string, fn func(e *edit[T], old T) (A, error)) (none A, err error) {
 	var found T
-	if err := g.rules.db.Read(ctx, func(q db.Q) (err error) {
+	if err := g.service.db.Read(ctx, func(q db.Q) (err error) {
 		found, err = g.find(q, id)
 		return err
 	}); err != nil {
@@ -143,8 +143,8 @@ func (g guarded[T, A]) change(ctx context.Context, by db.Caller, id string, fn f
 
 // enter requires that the caller may change what applies in a mode, and readies the vault for an approval.
 func (g guarded[T, A]) enter(ctx context.Context, by db.Caller, workspaceID, mode string) (number int64, err error) {
-	if number, err = g.rules.authority.Enter(ctx, by.Actor, workspaceID, access.WSWrite); err == nil {
-		err = g.rules.vault.Ready(ctx, number)
+	if number, err = g.service.authority.Enter(ctx, by.Actor, workspaceID, access.WSWrite); err == nil {
+		err = g.service.vault.Ready(ctx, number)
 	}
 	if err == nil {
 		err = access.RequireMode(by.Actor, workspaceID, modesOf(mode)...)
@@ -155,8 +155,8 @@ func (g guarded[T, A]) enter(ctx context.Context, by db.Caller, workspaceID, mod
 // write makes a change by a caller, who must still be allowed to make it.
 func write[T guardRow[A], A, R any](ctx context.Context, g guarded[T, A], by db.Caller, workspaceID string, number int64,
 	fn func(e *edit[T]) (R, error)) (R, error) {
-	return db.Write(ctx, g.rules.db, by, func(tx *db.Tx) (out R, _ audit.Event, err error) {
-		e := &edit[T]{Tx: tx, guardNoun: g.guardNoun, approvals: g.rules.approvals, by: by, workspaceID: workspaceID, number: number}
+	return db.Write(ctx, g.service.db, by, func(tx *db.Tx) (out R, _ audit.Event, err error) {
+		e := &edit[T]{Tx: tx, guardNoun: g.guardNoun, approvals: g.service.approvals, by: by, workspaceID: workspaceID, number: number}
 		if e.all, e.people, err = g.locked(tx, workspaceID); err == nil {
 			_, err = identity.HeldNow(tx, by, workspaceID, access.WSWrite)
 		}

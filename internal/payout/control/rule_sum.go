@@ -1,4 +1,4 @@
-package payout
+package control
 
 import (
 	"errors"
@@ -24,17 +24,16 @@ func sumOf(u rule) limit {
 		AmountCents: *u.AboveCents, CreatedAt: u.activeAt}}
 }
 
-// countedSpending returns what a payout adds to the sums of the day when it was requested.
-func (p Payout) countedSpending() Spending {
-	spending := p.spending()
-	spending.At = p.CountedAt
-	return spending
+// requested returns what a payout adds to the sums of the day when it was requested.
+func (p Spending) requested() Spending {
+	p.At = p.RequestedAt
+	return p
 }
 
-// wouldExceed returns the rules by sum that would apply to a payout at this time, and stores nothing. With count it counts the payout in
+// WouldExceed returns the rules by sum that would apply to a payout at this time, and stores nothing. With count it counts the payout in
 // used, so that the payouts of one request are compared together.
-func (r *Rules) wouldExceed(q db.Q, p Spending, used map[counter]counted, count bool) (rules []string, err error) {
-	all, err := r.usesOf(q, p, guard.bySum)
+func (s *Service) WouldExceed(q db.Q, p Spending, used Used, count bool) (rules []string, err error) {
+	all, err := s.usesOf(q, p, guard.bySum)
 	if err != nil {
 		return nil, err
 	}
@@ -56,47 +55,39 @@ func (r *Rules) wouldExceed(q db.Q, p Spending, used map[counter]counted, count 
 	return rules, nil
 }
 
-// errSumsMoved is why a payout is checked again: other payouts requested meanwhile brought a sum above the amount of a rule.
-var errSumsMoved = errors.New("other payouts of the day were requested meanwhile")
+// ErrSumsMoved is why a payout is checked again: other payouts requested meanwhile brought a sum above the amount of a rule.
+var ErrSumsMoved = errors.New("other payouts of the day were requested meanwhile")
 
-// count adds a payout to the sums of its day, in the transaction that stores it. If a rule applies to it that did not when it was checked,
-// it returns errSumsMoved and counts nothing.
-func (r *Rules) count(tx *db.Tx, d *draft) error {
-	all, err := r.usesOf(tx.Q, d.countedSpending(), guard.bySum)
+// CountSums adds a payout to the sums of its day, in the transaction that stores it. exceeds are the rules that applied to it when it was
+// checked: if another one does, it returns ErrSumsMoved and counts nothing.
+func (s *Service) CountSums(tx *db.Tx, p Spending, exceeds []string) error {
+	all, err := s.usesOf(tx.Q, p.requested(), guard.bySum)
 	if err != nil {
 		return err
 	}
 	moved := false
 	for _, u := range all {
-		sum, err := u.add(tx, d.Amount)
+		sum, err := u.add(tx, p.Amount)
 		if err != nil {
 			return err
 		}
-		moved = moved || sum > u.AmountCents && !slices.Contains(d.exceeds, u.ID)
+		moved = moved || sum > u.AmountCents && !slices.Contains(exceeds, u.ID)
 	}
 	if !moved {
 		return nil
 	}
 	for _, u := range all {
-		if err := u.giveBack(tx, d.Amount); err != nil {
+		if err := u.giveBack(tx, p.Amount); err != nil {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %w", errSumsMoved, &fault.Fault{Code: api.CodeUnavailable,
+	return fmt.Errorf("%w: %w", ErrSumsMoved, &fault.Fault{Code: api.CodeUnavailable,
 		Message: "others are requesting payouts of the same payee or requester at this moment: try again"})
 }
 
-// discount removes a payout that is cancelled, rejected or failed from the sums of its day, if that is today.
-func (r *Rules) discount(tx *db.Tx, p Payout) error {
-	return r.uncount(tx, p.countedSpending(), guard.bySum)
-}
-
-// recount adds a payout to the sums of its day again, because it was paid after all.
-func (r *Rules) recount(tx *db.Tx, p Payout) error {
-	if p.CountedAt == 0 { // the store learned of it after a restore
-		return nil
-	}
-	return r.add(tx, p.countedSpending(), guard.bySum)
+// DiscountSums removes a payout that is cancelled, rejected or failed from the sums of its day, if that is today.
+func (s *Service) DiscountSums(tx *db.Tx, p Spending) error {
+	return s.uncount(tx, p.requested(), guard.bySum)
 }
 
 // batchSum identifies a sum of a batch: what it pays on a rail to one payee. Without a rail the sum is of all rails, and without a payee of
@@ -104,10 +95,10 @@ func (r *Rules) recount(tx *db.Tx, p Payout) error {
 type batchSum struct{ rail, payee string }
 
 // addTo adds a payout to the sums of its batch, including those by payee if a rule needs them.
-func (p *Payout) addTo(sums map[batchSum]int64, byPayee bool) {
+func (p Reserved) addTo(sums map[batchSum]int64, byPayee bool) {
 	payees := []string{""}
 	if byPayee {
-		payees = append(payees, string(p.DestinationKey))
+		payees = append(payees, string(p.Key))
 		if p.EntryID != "" {
 			payees = append(payees, p.EntryID)
 		}
@@ -119,11 +110,11 @@ func (p *Payout) addTo(sums map[batchSum]int64, byPayee bool) {
 }
 
 // alone returns the part of a sum that a payout and its batch make up: the minimum that the rule counts.
-func (c *comparison) alone(u rule, p *Payout) int64 {
+func (c *comparison) alone(u rule, p Reserved) int64 {
 	if u.Each == api.EachMaker {
 		return max(p.Amount, c.sums[batchSum{u.Rail, ""}])
 	}
-	sum := max(p.Amount, c.sums[batchSum{u.Rail, string(p.DestinationKey)}])
+	sum := max(p.Amount, c.sums[batchSum{u.Rail, string(p.Key)}])
 	if p.EntryID != "" {
 		sum = max(sum, c.sums[batchSum{u.Rail, p.EntryID}])
 	}

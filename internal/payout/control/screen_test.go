@@ -1,4 +1,4 @@
-package payout_test
+package control_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"bursar/internal/payout"
+	"bursar/internal/payout/control"
 	"bursar/internal/server/servertest"
 	"bursar/internal/wait"
 )
@@ -24,7 +24,7 @@ var facts = map[string]any{"payout_id": "po_1", "amount_cents": 100}
 
 func TestAScreeningIsAsked(t *testing.T) {
 	var asked string
-	answer := func(status int, body string) payout.Screening {
+	answer := func(status int, body string) control.Screening {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			text, _ := io.ReadAll(r.Body)
 			asked = r.Method + " " + r.Header.Get("Content-Type") + " " + string(text)
@@ -33,38 +33,38 @@ func TestAScreeningIsAsked(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		}))
 		t.Cleanup(server.Close)
-		return payout.Screening{URL: server.URL}
+		return control.Screening{URL: server.URL}
 	}
-	program := func(script string) payout.Screening {
+	program := func(script string) control.Screening {
 		file := filepath.Join(t.TempDir(), "screen")
 		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		return payout.Screening{Command: file + " one"}
+		return control.Screening{Command: file + " one"}
 	}
 	t.Setenv("BURSAR_PLANTED", "a secret")
 	for name, c := range map[string]struct {
-		screening payout.Screening
-		want      payout.Verdict
+		screening control.Screening
+		want      control.Verdict
 		reason    string
 	}{
-		"none":                          {payout.Screening{}, payout.Allow, ""},
-		"a service that allows":         {answer(200, `{"decision":"allow"}`), payout.Allow, ""},
-		"a service that holds":          {answer(200, `{"decision":"hold","reason":"looks odd"}`), payout.Hold, "looks odd"},
-		"a service that denies":         {answer(200, `{"decision":"deny","reason":"on a list","score":1}`), payout.Deny, "on a list"},
-		"a service with another answer": {answer(200, `{"decision":"maybe"}`), payout.Hold, "no decision"},
-		"a service without JSON":        {answer(200, `allow`), payout.Hold, "no decision"},
+		"none":                          {control.Screening{}, control.Allow, ""},
+		"a service that allows":         {answer(200, `{"decision":"allow"}`), control.Allow, ""},
+		"a service that holds":          {answer(200, `{"decision":"hold","reason":"looks odd"}`), control.Hold, "looks odd"},
+		"a service that denies":         {answer(200, `{"decision":"deny","reason":"on a list","score":1}`), control.Deny, "on a list"},
+		"a service with another answer": {answer(200, `{"decision":"maybe"}`), control.Hold, "no decision"},
+		"a service without JSON":        {answer(200, `allow`), control.Hold, "no decision"},
 		"a service with an endless answer": {answer(200, `{"decision":"allow","reason":"`+strings.Repeat("x", 1<<20)+`"}`),
-			payout.Hold, "no decision"},
-		"a service that fails":           {answer(500, `{"decision":"allow"}`), payout.Hold, "status 500"},
-		"a service that sends elsewhere": {answer(307, `{"decision":"allow"}`), payout.Hold, "status 307"},
-		"a service that is not there":    {payout.Screening{URL: "http://user:planted@127.0.0.1:1/"}, payout.Hold, "cannot be reached"},
-		"a command that allows":          {program(`cat > /dev/null; echo '{"decision":"allow"}'`), payout.Allow, ""},
+			control.Hold, "no decision"},
+		"a service that fails":           {answer(500, `{"decision":"allow"}`), control.Hold, "status 500"},
+		"a service that sends elsewhere": {answer(307, `{"decision":"allow"}`), control.Hold, "status 307"},
+		"a service that is not there":    {control.Screening{URL: "http://user:planted@127.0.0.1:1/"}, control.Hold, "cannot be reached"},
+		"a command that allows":          {program(`cat > /dev/null; echo '{"decision":"allow"}'`), control.Allow, ""},
 		"a command that tells what it got": {program(`read line; echo "{\"decision\":\"deny\",\"reason\":\"$1 $(echo "$line" | tr -d '"') $BURSAR_PLANTED\"}"`),
-			payout.Deny, "one {amount_cents:100,payout_id:po_1}"},
-		"a command that fails":              {program(`echo '{"decision":"allow"}'; exit 3`), payout.Hold, "exit status 3"},
-		"a command that is not there":       {payout.Screening{Command: "/no/such/program"}, payout.Hold, "failed"},
-		"a command that prints without end": {program(`yes x | head -c 1000000`), payout.Hold, "no decision"},
+			control.Deny, "one {amount_cents:100,payout_id:po_1}"},
+		"a command that fails":              {program(`echo '{"decision":"allow"}'; exit 3`), control.Hold, "exit status 3"},
+		"a command that is not there":       {control.Screening{Command: "/no/such/program"}, control.Hold, "failed"},
+		"a command that prints without end": {program(`yes x | head -c 1000000`), control.Hold, "no decision"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, reason, err := c.screening.Screen(t.Context(), facts)
@@ -97,12 +97,12 @@ func TestAScreeningThatIsLate(t *testing.T) {
 	defer close(done)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-asked; cancel() }()
-	if _, _, err := (payout.Screening{URL: server.URL}).Screen(ctx, facts); err == nil {
+	if _, _, err := (control.Screening{URL: server.URL}).Screen(ctx, facts); err == nil {
 		t.Error("a caller who has left gets a verdict")
 	}
 	go func() { <-asked }()
-	for name, late := range map[string]payout.Screening{"a service": {URL: server.URL}, "a command": {Command: "sleep 600"}} {
-		if got, reason, err := late.Screen(t.Context(), facts); err != nil || got != payout.Hold || reason != "the screening did not answer in 5s" {
+	for name, late := range map[string]control.Screening{"a service": {URL: server.URL}, "a command": {Command: "sleep 600"}} {
+		if got, reason, err := late.Screen(t.Context(), facts); err != nil || got != control.Hold || reason != "the screening did not answer in 5s" {
 			t.Errorf("%s: %s %q, %v", name, got, reason, err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestACommandThatIsLateEndsWithAllThatItStarted(t *testing.T) {
 	if err := os.WriteFile(file, []byte("#!/bin/sh\nsleep 600 &\necho $! > "+folder+"/child\nwait\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got, reason, err := (payout.Screening{Command: file}).Screen(t.Context(), facts); err != nil || got != payout.Hold {
+	if got, reason, err := (control.Screening{Command: file}).Screen(t.Context(), facts); err != nil || got != control.Hold {
 		t.Errorf("%s %q, %v", got, reason, err)
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "child"))
@@ -143,15 +143,15 @@ func TestFewCommandsOfAScreeningRunAtOnce(t *testing.T) {
 	if err := os.WriteFile(file, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	screener := payout.NewScreener(payout.Screening{Command: file})
-	for _, reason := range servertest.SideBySide(4*payout.MaxCommands, func(int) string {
+	screener := control.NewScreener(control.Screening{Command: file})
+	for _, reason := range servertest.SideBySide(4*control.MaxCommands, func(int) string {
 		verdict, reason, err := screener.Screen(t.Context(), facts)
-		if err != nil || verdict == payout.Allow {
+		if err != nil || verdict == control.Allow {
 			return fmt.Sprint(verdict, reason, err)
 		}
 		return reason
 	}) {
-		if n, err := strconv.Atoi(reason); err == nil && n > payout.MaxCommands {
+		if n, err := strconv.Atoi(reason); err == nil && n > control.MaxCommands {
 			t.Errorf("%d commands ran at once", n)
 		} else if err != nil && !strings.Contains(reason, "too busy") && !strings.Contains(reason, "did not answer") {
 			t.Errorf("the screening says %s", reason)
