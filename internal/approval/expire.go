@@ -17,7 +17,7 @@ const expireBatch = 100
 
 // Expire ends approvals that were not decided in time.
 func (s *Service) Expire(ctx context.Context) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	failed := map[string]error{} // by the approvals' ids: one that cannot be read does not keep the others from expiring
 	for {
 		var due []row

@@ -46,8 +46,6 @@ func newImports() *imports {
 	return &imports{wake: make(work.Signal, importSlots), decided: make(work.Signal, 1)}
 }
 
-func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
-
 // runImport works on an import until it ends or its turn is over.
 func (s *Service) runImport(ctx context.Context, i importRow) error {
 	source := &chunkReader{ctx: ctx, service: s, row: i, part: partFile}

@@ -73,7 +73,7 @@ func (s *Service) claimImport(ctx context.Context) (importRow, error) {
 		return importRow{}, err
 	}
 	defer s.imports.own.Add(1)
-	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
+	return db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (importRow, audit.Event, error) {
 		claim := rand.Text()
 		if free, err := lockTurn(tx, organizationID); err != nil || !free {
 			return importRow{}, audit.None("another slot was faster"), err

@@ -214,7 +214,7 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 }
 
 func (s *Service) see(ctx context.Context, sessionID string, now int64) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("being seen is not an act"),
 			tx.Exec(`UPDATE session SET last_seen_at = $2 WHERE id = $1`, sessionID, now)

@@ -99,7 +99,7 @@ func Prepare(ctx context.Context, d *db.DB, v *vault.Vault) (cursorKey []byte, e
 		return nil, err
 	}
 	if text == nil {
-		by := db.Caller{Actor: audit.SystemActor("bursar")}
+		by := db.SystemCaller()
 		if _, err := db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) { return makeSecrets(tx, v) }); err != nil {
 			return nil, fmt.Errorf("make the secrets of a new store: %w", err)
 		}

@@ -72,7 +72,7 @@ type claim struct {
 
 // claimDue is claim in one transaction.
 func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() string) ([]*attempt, error) {
-	done, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (c claim, _ audit.Event, err error) {
+	done, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (c claim, _ audit.Event, err error) {
 		none := audit.None("no payout was due")
 		now := s.now()
 		c.change = newChange(now, nil)
@@ -166,7 +166,7 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 			}
 			c.events, news = append(c.events, h.events...), append(news, h)
 		}
-		return c, audit.All(c.events...), s.rules.mailHeld(tx, systemCaller(), news...)
+		return c, audit.All(c.events...), s.rules.mailHeld(tx, db.SystemCaller(), news...)
 	})
 	if err != nil {
 		return nil, err
