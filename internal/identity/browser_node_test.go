@@ -64,12 +64,7 @@ func (n *node) on(t testing.TB) *node {
 	return &other
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = dbtest.Must
 
 func refused(t testing.TB, err error, code api.Code) *fault.Fault {
 	t.Helper()

@@ -139,12 +139,7 @@ func (h *house) on(t testing.TB) *house {
 	return &other
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = dbtest.Must
 
 // refused demands a fault with a code and returns it.
 func refused(t testing.TB, err error, code api.Code) *fault.Fault {
