@@ -48,7 +48,7 @@ func (s *Service) Expire(ctx context.Context) error {
 }
 
 func (s *Service) expire(ctx context.Context, by db.Caller, a Approval) error {
-	if err := s.vault.Ready(ctx, a.number); err != nil {
+	if err := s.vault.Ready(ctx, a.Number); err != nil {
 		return err
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {

@@ -39,12 +39,12 @@ func (s *Service) WaitsFor(q db.Q, workspaceID, accountID string) (list []WaitsF
 	}
 	for _, r := range rows {
 		var maker api.ApprovalMaker
-		if err := json.Unmarshal([]byte(r.maker), &maker); err != nil {
+		if err := json.Unmarshal([]byte(r.MakerText), &maker); err != nil {
 			return nil, fmt.Errorf("read who asked for the approval %s: %w", r.ID, err)
 		}
 		one := WaitsFor{ID: r.ID, Kind: r.Kind, Made: maker.ID == accountID}
 		able := s.approversOf(r.Approval, people)
-		one.Decides = slices.Contains(able, accountID) && int64(len(able)-1) < r.needed
+		one.Decides = slices.Contains(able, accountID) && int64(len(able)-1) < r.NeededVotes
 		if one.Made || one.Decides {
 			list = append(list, one)
 		}

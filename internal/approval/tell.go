@@ -61,7 +61,7 @@ func (s *Service) unnotified(ctx context.Context) (news []unnotified, err error)
 		news = make([]unnotified, len(rows))
 		for i, r := range rows {
 			if err == nil {
-				err = json.Unmarshal([]byte(r.maker), &r.Maker)
+				err = json.Unmarshal([]byte(r.MakerText), &r.Maker)
 			}
 			news[i].Approval = r.Approval
 			if err == nil && r.State == api.ApprovalPending && s.mail.Configured() {
