@@ -237,7 +237,7 @@ func digestOf(kind, workspaceID, subjectID string, version int64, text []byte) s
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// makerOf describes the requester, and lists the accounts that own or made the credentials of the request: none of those is a second
+// makerOf describes the requester, and lists the users that own or made the credentials of the request: none of those is a second
 // person.
 func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
 	maker := api.ApprovalMaker{ID: by.ID, Type: string(by.Type), Name: by.Name, Email: by.Email, IP: by.IP,
@@ -261,22 +261,22 @@ func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
 	return maker, involved, nil
 }
 
-// Involved lists the accounts that are no second person for a request by an actor.
+// Involved lists the users that are no second person for a request by an actor.
 func Involved(q db.Q, by audit.Actor) ([]string, error) {
 	_, involved, err := makerOf(q, by)
 	return involved, err
 }
 
-// InvolvedIn lists the accounts that are no second person for an approval.
+// InvolvedIn lists the users that are no second person for an approval.
 func InvolvedIn(q db.Q, id string) ([]string, error) {
 	var text string
 	_, err := q.Row(`SELECT involved FROM approval WHERE id = $1`, id).Scan(&text)
 	return strings.Fields(text), err
 }
 
-// involves reports whether an account made the request, or owns or made the credentials of it.
-func (a Approval) involves(accountID string) bool {
-	return strings.Contains(a.Involved, " "+accountID+" ")
+// involves reports whether a user made the request, or owns or made the credentials of it.
+func (a Approval) involves(userID string) bool {
+	return strings.Contains(a.Involved, " "+userID+" ")
 }
 
 // Approvable reports whether one of the people who may approve has no part in the request.
@@ -296,9 +296,9 @@ func (a Approval) requestableFrom(people access.SecondPerson) (at int64) {
 	return at
 }
 
-// voted reports whether an account has approved.
-func (a Approval) voted(accountID string) bool {
-	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == accountID })
+// voted reports whether a user has approved.
+func (a Approval) voted(userID string) bool {
+	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == userID })
 }
 
 // mayApprove returns an error unless the viewer may be the second person. That is a person who signed in recently at a browser, or by a
@@ -357,7 +357,7 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	return access.RequireRecentLogin(by.Actor, now)
 }
 
-// partIn describes the part that an account can have in a request besides making it.
+// partIn describes the part that a user can have in a request besides making it.
 func (k Kind) partIn() string {
 	part := "own or made the key, client or session that asked for it"
 	if k.Pair == access.Receiving {

@@ -41,11 +41,11 @@ func Of(q db.Q, subjectID string) (id string, err error) {
 	return id, err
 }
 
-// InvolvedAbout lists the accounts that have a part in the approvals of a subject.
-func InvolvedAbout(q db.Q, subjectID string) (accounts []string, err error) {
+// InvolvedAbout lists the users that have a part in the approvals of a subject.
+func InvolvedAbout(q db.Q, subjectID string) (users []string, err error) {
 	err = q.Each(func(r db.Rows) error {
-		accounts = append(accounts, strings.Fields(r.Text(0))...)
+		users = append(users, strings.Fields(r.Text(0))...)
 		return nil
 	}, `SELECT involved FROM approval WHERE subject_id = $1`, subjectID)
-	return accounts, err
+	return users, err
 }

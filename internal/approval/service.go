@@ -234,9 +234,9 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in Input) (api.Approval
 }
 
 // IsEmailProved reports whether the address of a person is proved to be theirs. It is nil for a machine client.
-func IsEmailProved(q db.Q, accountID string) (*bool, error) {
+func IsEmailProved(q db.Q, userID string) (*bool, error) {
 	var proof string
-	found, err := q.Row(`SELECT email_proof FROM account WHERE id = $1 AND kind = 'person'`, accountID).Scan(&proof)
+	found, err := q.Row(`SELECT email_proof FROM account WHERE id = $1 AND kind = 'person'`, userID).Scan(&proof)
 	if err != nil || !found {
 		return nil, err
 	}

@@ -173,7 +173,7 @@ func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first
 	v := ballot{a.ID, a.Digest, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID}
 	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification, session_id, key_id, mac, origin_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`,
-		v.approvalID, v.accountID, v.at, v.verification, v.sessionID, v.keyID, v.code(tx.Integrity()), origin).Scan(new(string))
+		v.approvalID, v.userID, v.at, v.verification, v.sessionID, v.keyID, v.code(tx.Integrity()), origin).Scan(new(string))
 	return votes, first, err
 }
 

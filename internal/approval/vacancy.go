@@ -22,7 +22,7 @@ import (
 // maxStranded bounds how many approvals are searched for those that no one can approve.
 const maxStranded = 1000
 
-// vacancyMails bounds how often an account is mailed that a workspace has no second person.
+// vacancyMails bounds how often a user is mailed that a workspace has no second person.
 var vacancyMails = budget.Kind{Name: "mails about second people, by account and workspace", Burst: 5, Every: time.Hour}
 
 // Ready prepares the vault for approvals of a workspace, before a transaction that makes some.

@@ -105,7 +105,7 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 		if v.can(access.MembersRead) {
 			return v.path("roles")
 		}
-	case audit.ClientAccount:
+	case audit.ClientResource:
 		if v.can(access.KeysRead) {
 			return v.path("keys")
 		}

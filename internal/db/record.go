@@ -161,8 +161,7 @@ func (in Insertion[T]) Insert(tx *Tx, records ...*T) error {
 	return tx.InsertRows(in.into, in.row, rows)
 }
 
-// InsertNew stores a record, unless another one is in conflict with it, such as by "(reference) WHERE reference <> ''". It reports whether
-// it is stored.
+// InsertNew stores a record, unless it conflicts with another one by the columns of an index. It reports whether it is stored.
 func (in Insertion[T]) InsertNew(tx *Tx, conflict string, record *T) (stored bool, err error) {
 	var one int64
 	return tx.Row(in.into+in.row+" ON CONFLICT "+conflict+" DO NOTHING RETURNING 1", in.values.appendTo(nil, record)...).Scan(&one)

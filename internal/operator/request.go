@@ -106,10 +106,10 @@ func (r request) requireOpen(q db.Q) error {
 	return err
 }
 
-// workspaceWith returns the name of a workspace, or "" unless an active account is a member of it.
-func workspaceWith(q db.Q, workspaceID, accountID string) (name string, err error) {
+// workspaceWith returns the name of a workspace, or "" unless an active user is a member of it.
+func workspaceWith(q db.Q, workspaceID, userID string) (name string, err error) {
 	_, err = q.Row(`SELECT w.name FROM live_member m JOIN workspace w ON w.id = m.workspace_id JOIN account a ON a.id = m.account_id
-		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.status = 'active'`, workspaceID, accountID).Scan(&name)
+		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.status = 'active'`, workspaceID, userID).Scan(&name)
 	return name, err
 }
 
@@ -288,7 +288,7 @@ func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.Us
 }
 
 // stillOperates returns an error unless the caller's session is live and they hold a permission. Both may have ended after the request was
-// authorized, also on another node. It locks their account, so it is called after workspaces and others are locked.
+// authorized, also on another node. It locks them, so it is called after workspaces and others are locked.
 func stillOperates(tx *db.Tx, by db.Caller, need access.Permission) error {
 	if err := identity.LockCaller(tx, by); err != nil {
 		return err
@@ -350,7 +350,7 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 		}
 		_, events, err := s.carryOut(tx, by, r)
 		if err == nil {
-			err = identity.LockAccount(tx, r.RequestedBy)
+			err = identity.LockUser(tx, r.RequestedBy)
 		}
 		if err == nil {
 			err = stillOperates(tx, by, r.permission())
@@ -446,8 +446,8 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 	if err != nil {
 		return nil, err
 	}
-	_, event, err := s.signin.ResetIn(tx, who.Email, false, func(tx *db.Tx, accountID, email string) (identity.Link, error) {
-		return s.links.MailAccount(tx, accountID, email, by.Name)
+	_, event, err := s.signin.ResetIn(tx, who.Email, false, func(tx *db.Tx, userID, email string) (identity.Link, error) {
+		return s.links.MailUser(tx, userID, email, by.Name)
 	})
 	for _, id := range workspaces {
 		if err == nil {
