@@ -28,8 +28,8 @@ const Owner = "owner"
 // accessKey includes the kind of tenant as well as its id. So a request for a workspace by an organization's id cannot fill the cache for
 // that organization.
 type accessKey struct {
-	kind            tenantKind
-	account, tenant string
+	kind         tenantKind
+	user, tenant string
 }
 
 type tenantKind int
@@ -37,7 +37,7 @@ type tenantKind int
 const (
 	aWorkspace tenantKind = iota
 	anOrganization
-	aMachine // only the account matters
+	aMachine // only the user matters
 )
 
 type access struct {
@@ -108,7 +108,7 @@ func (a *Authority) Workspace(ctx context.Context, by audit.Actor, given *string
 	var own access
 	var err error
 	if by.Type == audit.Client {
-		own, err = a.lookUp(ctx, accessKey{kind: aMachine, account: by.ID}, machineHome)
+		own, err = a.lookUp(ctx, accessKey{kind: aMachine, user: by.ID}, machineHome)
 	}
 	if err == nil && own.home == "" {
 		err = fault.Invalid("workspace_id", "is required")
@@ -119,7 +119,7 @@ func (a *Authority) Workspace(ctx context.Context, by audit.Actor, given *string
 // machineHome finds the workspace of a machine client. A client of several workspaces must name one.
 func machineHome(q db.Q, key accessKey) (access, error) {
 	homes, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT workspace_id FROM live_member WHERE account_id = $1 LIMIT 2`, key.account)
+		`SELECT workspace_id FROM live_member WHERE account_id = $1 LIMIT 2`, key.user)
 	if len(homes) == 1 {
 		return access{home: homes[0]}, err
 	}
@@ -145,7 +145,7 @@ func (a *Authority) inWorkspace(ctx context.Context, by audit.Actor, workspaceID
 	if err == nil && got.factor && by.OneFactor {
 		err = errSecondFactor
 	}
-	got.held = Within(by.Scope, got.held) // the cache has those of the account
+	got.held = Within(by.Scope, got.held) // the cache has those of the user
 	return got, err
 }
 
@@ -253,7 +253,7 @@ func workspaceAccess(q db.Q, key accessKey) (access, error) {
 		JOIN organization o ON o.id = n.organization_id JOIN account a ON a.id = w.account_id
 		LEFT JOIN member_role m ON m.workspace_id = w.workspace_id AND m.account_id = w.account_id
 		LEFT JOIN workspace_role r ON r.workspace_id = m.workspace_id AND r.role = m.role
-		WHERE w.workspace_id = $1 AND w.account_id = $2`, key.tenant, key.account)
+		WHERE w.workspace_id = $1 AND w.account_id = $2`, key.tenant, key.user)
 	if machine {
 		got.held = got.held.OfMachine()
 	}
@@ -272,6 +272,6 @@ func organizationAccess(q db.Q, key accessKey) (access, error) {
 		WHERE m.account_id = $1 AND m.organization_id = $2
 		UNION
 		SELECT 'member', o.require_second_factor FROM live_member m JOIN organization o ON o.id = m.organization_id
-		WHERE m.account_id = $1 AND m.organization_id = $2`, key.account, key.tenant)
+		WHERE m.account_id = $1 AND m.organization_id = $2`, key.user, key.tenant)
 	return got, err
 }

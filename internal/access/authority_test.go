@@ -174,12 +174,12 @@ func TestRolesOfAMember(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			roles, err := access.RolesOf(q, x.WorkspaceID, member.AccountID)
+			roles, err := access.RolesOf(q, x.WorkspaceID, member.UserID)
 			if len(roles) != 2 || roles[0].Key != "auditor" || !roles[0].BuiltIn ||
 				roles[1].Key != "clerk" || roles[1].BuiltIn || roles[1].Permissions != access.SetOf(access.WSRead, access.TagsWrite) {
 				t.Errorf("an invited member has the roles %+v", roles)
 			}
-			elsewhere, failed := access.RolesOf(q, other.WorkspaceID, member.AccountID)
+			elsewhere, failed := access.RolesOf(q, other.WorkspaceID, member.UserID)
 			if len(elsewhere) != 0 {
 				t.Errorf("in another workspace they have %+v", elsewhere)
 			}

@@ -29,7 +29,7 @@
 //     was allowed to request in that time does not count as someone other than the approver, nor does a machine client that was created or
 //     got a new secret then.
 //   - One person cannot become the only one by removing the others. One person can remove access, with immediate effect, but the demand
-//     outlives it. Only people who count prolong the state two, so a puppet account does not. [SecondPerson] records when they were last
+//     outlives it. Only people who count prolong the state two, so a puppet user does not. [SecondPerson] records when they were last
 //     seen.
 //   - One person cannot become two as the only approver. While someone else may request, an approver whom they add counts later: when
 //     the demand would end if they had just become the last one. See [SecondPerson.GrantNotBefore]. Everyone is notified and may extend

@@ -20,17 +20,17 @@ func PeopleWith(q db.Q, workspaceID string, need Permission) (list []string, err
 	return list, err
 }
 
-// LeaveAll ends all memberships and invitations of an account in the workspaces of an organization, with their roles there. The
+// LeaveAll ends all memberships and invitations of a user in the workspaces of an organization, with their roles there. The
 // caller must have locked the members of those workspaces.
-func LeaveAll(tx *db.Tx, organizationID, accountID string) error {
+func LeaveAll(tx *db.Tx, organizationID, userID string) error {
 	if err := tx.Exec(`DELETE FROM workspace_member WHERE account_id = $1 AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`,
-		accountID, organizationID); err != nil {
+		userID, organizationID); err != nil {
 		return err
 	}
-	if err := DropAllSuspended(tx, organizationID, accountID); err != nil {
+	if err := DropAllSuspended(tx, organizationID, userID); err != nil {
 		return err
 	}
-	return LeaveHome(tx, accountID)
+	return LeaveHome(tx, userID)
 }
 
 // LockAllMembers is LockMembers for all workspaces of an organization, in the order of their ids.

@@ -22,9 +22,9 @@ func FindRole(q db.Q, workspaceID, key string) (role Role, found bool, err error
 }
 
 // RolesOf returns the roles of a member, whether they have accepted the invitation or not.
-func RolesOf(q db.Q, workspaceID, accountID string) ([]Role, error) {
+func RolesOf(q db.Q, workspaceID, userID string) ([]Role, error) {
 	keys, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT role FROM member_role WHERE workspace_id = $1 AND account_id = $2 ORDER BY role`, workspaceID, accountID)
+		`SELECT role FROM member_role WHERE workspace_id = $1 AND account_id = $2 ORDER BY role`, workspaceID, userID)
 	if err != nil {
 		return nil, err
 	}
@@ -42,15 +42,15 @@ func RolesOf(q db.Q, workspaceID, accountID string) ([]Role, error) {
 }
 
 // HeldBy returns the permissions of a member, whether they have accepted the invitation or not.
-func HeldBy(q db.Q, workspaceID, accountID string) (held Set, err error) {
-	roles, err := RolesOf(q, workspaceID, accountID)
+func HeldBy(q db.Q, workspaceID, userID string) (held Set, err error) {
+	roles, err := RolesOf(q, workspaceID, userID)
 	if err != nil {
 		return 0, err
 	}
 	for _, role := range roles {
 		held |= role.Permissions
 	}
-	machine, err := q.Row(`SELECT id FROM account WHERE id = $1 AND kind = 'client'`, accountID).Scan(new(string))
+	machine, err := q.Row(`SELECT id FROM account WHERE id = $1 AND kind = 'client'`, userID).Scan(new(string))
 	if machine {
 		held = held.OfMachine()
 	}
@@ -68,40 +68,40 @@ func LockMembers(tx *db.Tx, workspaceID string) (organizationID string, found bo
 	return organizationID, found, err
 }
 
-// Join makes an account a member of a workspace with a role, without an invitation. The account is a person who created the workspace, a
+// Join makes a user a member of a workspace with a role, without an invitation. The user is a person who created the workspace, a
 // person whom Knows reports, or a machine client.
-func Join(tx *db.Tx, workspaceID, accountID, role string) error {
+func Join(tx *db.Tx, workspaceID, userID, role string) error {
 	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, joined_at, accepted) VALUES ($1, $2, $2, $3, TRUE)`,
-		workspaceID, accountID, tx.Now()); err != nil {
+		workspaceID, userID, tx.Now()); err != nil {
 		return err
 	}
-	return Grant(tx, workspaceID, accountID, role)
+	return Grant(tx, workspaceID, userID, role)
 }
 
 // InvitationLifetime is how long an invitation can be accepted.
 const InvitationLifetime = 7 * 24 * time.Hour
 
-// Invite invites an account to a workspace with a role. It has no access until it
+// Invite invites a user to a workspace with a role. It has no access until it
 // accepts: see the view live_member.
-func Invite(tx *db.Tx, workspaceID, accountID, role, inviter string) (invitationID string, err error) {
+func Invite(tx *db.Tx, workspaceID, userID, role, inviter string) (invitationID string, err error) {
 	invitationID = tx.NewID("inv")
 	if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, invitation_id, invited_by, joined_at, invitation_expires_at)
 		VALUES ($1, $2, $3, $3, $4, $5, $6)`,
-		workspaceID, accountID, invitationID, inviter, tx.Now(), tx.Now()+InvitationLifetime.Milliseconds()); err != nil {
+		workspaceID, userID, invitationID, inviter, tx.Now(), tx.Now()+InvitationLifetime.Milliseconds()); err != nil {
 		return "", err
 	}
-	return invitationID, Grant(tx, workspaceID, accountID, role)
+	return invitationID, Grant(tx, workspaceID, userID, role)
 }
 
 // Prolong renews the lifetime of an invitation, and returns when it ends.
-func Prolong(tx *db.Tx, workspaceID, accountID, inviter string) (end int64, err error) {
+func Prolong(tx *db.Tx, workspaceID, userID, inviter string) (end int64, err error) {
 	end = tx.Now() + InvitationLifetime.Milliseconds()
 	return end, tx.Exec(`UPDATE workspace_member SET invited_by = $3, invitation_expires_at = $4 WHERE workspace_id = $1 AND account_id = $2`,
-		workspaceID, accountID, inviter, end)
+		workspaceID, userID, inviter, end)
 }
 
 // Grant gives a role to a member, whether they have accepted the invitation or not.
-func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
+func Grant(tx *db.Tx, workspaceID, userID, role string) error {
 	given, _, err := FindRole(tx.Q, workspaceID, role)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func Grant(tx *db.Tx, workspaceID, accountID, role string) error {
 		return err
 	}
 	if err := tx.Exec(`INSERT INTO member_role (workspace_id, account_id, role, granted_at, not_before) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, accountID, role, tx.Now(), notBefore); err != nil {
+		ON CONFLICT (workspace_id, account_id, role) DO NOTHING`, workspaceID, userID, role, tx.Now(), notBefore); err != nil {
 		return err
 	}
 	return NoteApprovers(tx, workspaceID)
@@ -155,8 +155,8 @@ func DelayClient(tx *db.Tx, workspaceID, clientID string) error {
 }
 
 // ConfirmGrant records that two people have granted a role.
-func ConfirmGrant(tx *db.Tx, workspaceID, accountID, role string) error {
-	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+func ConfirmGrant(tx *db.Tx, workspaceID, userID, role string) error {
+	return tx.Exec(`UPDATE member_role SET by_two = TRUE WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, userID, role)
 }
 
 // AgreedPairs returns the pairs in which all these people count as approvers.
@@ -196,18 +196,18 @@ func CountAfterWait(tx *db.Tx, workspaceID, role string, since int64, agreed []P
 
 // Appoint gives a member a role, as the operator of the server. They count after the usual wait, even if there is no second person or never
 // was. A person who could already approve keeps counting as before.
-func Appoint(tx *db.Tx, workspaceID, accountID, role, email string) error {
-	before, err := HeldBy(tx.Q, workspaceID, accountID)
+func Appoint(tx *db.Tx, workspaceID, userID, role, email string) error {
+	before, err := HeldBy(tx.Q, workspaceID, userID)
 	if err == nil {
-		err = Grant(tx, workspaceID, accountID, role)
+		err = Grant(tx, workspaceID, userID, role)
 	}
 	if err == nil {
-		err = tx.Exec(`UPDATE member_role SET by_two = TRUE, not_before = 0 WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+		err = tx.Exec(`UPDATE member_role SET by_two = TRUE, not_before = 0 WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, userID, role)
 	}
 	for _, pair := range Pairs() {
 		if err == nil && !before.Has(pair.Approve) {
 			err = tx.Exec(`UPDATE approver SET not_before = 0, since = $4 WHERE workspace_id = $1 AND pair = $2 AND account_id = $3`,
-				workspaceID, pair.name, accountID, tx.Now())
+				workspaceID, pair.name, userID, tx.Now())
 		}
 	}
 	if err != nil {
@@ -218,25 +218,25 @@ func Appoint(tx *db.Tx, workspaceID, accountID, role, email string) error {
 			appointed = COALESCE(receiving_policy.appointed || ', ', '') || excluded.appointed`, workspaceID, Automatic, email)
 }
 
-// Accept makes an invited account a member. If the account began with an invitation and has no home, the organization becomes its home.
-// Joining changes no other home, because an inviter could otherwise read the account's logins. The caller must have locked the members of
+// Accept makes an invited user a member. If the user began with an invitation and has no home, the organization becomes its home.
+// Joining changes no other home, because an inviter could otherwise read the user's logins. The caller must have locked the members of
 // the workspace.
-func Accept(tx *db.Tx, workspaceID, accountID string) error {
+func Accept(tx *db.Tx, workspaceID, userID string) error {
 	if err := tx.Exec(`UPDATE workspace_member SET accepted = TRUE, member_id = account_id, joined_at = $3 WHERE workspace_id = $1 AND account_id = $2`,
-		workspaceID, accountID, tx.Now()); err != nil {
+		workspaceID, userID, tx.Now()); err != nil {
 		return err
 	}
 	if err := NoteApprovers(tx, workspaceID); err != nil {
 		return err
 	}
 	return tx.Exec(`UPDATE account SET awaits_home = FALSE, home_org_id = COALESCE(home_org_id, (SELECT w.organization_id FROM workspace w WHERE w.id = $1))
-		WHERE id = $2 AND awaits_home = TRUE`, workspaceID, accountID)
+		WHERE id = $2 AND awaits_home = TRUE`, workspaceID, userID)
 }
 
-// AskAgain turns all memberships of an account back into invitations. It is for an account that was completed by someone other than the
-// owner of its address, who agreed in the owner's place. The account also has no home until its owner accepts an invitation.
-func AskAgain(tx *db.Tx, accountID string) error {
-	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1`, accountID)
+// AskAgain turns all memberships of a user back into invitations. It is for a user that was completed by someone other than the
+// owner of its address, who agreed in the owner's place. The user also has no home until its owner accepts an invitation.
+func AskAgain(tx *db.Tx, userID string) error {
+	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1`, userID)
 	if err != nil {
 		return err
 	}
@@ -245,27 +245,27 @@ func AskAgain(tx *db.Tx, accountID string) error {
 			return err
 		}
 		if err := tx.Exec(`UPDATE workspace_member SET accepted = FALSE, invitation_id = COALESCE(invitation_id, $3), member_id = COALESCE(invitation_id, $3), invitation_expires_at = $4
-			WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID, tx.NewID("inv"), tx.Now()+InvitationLifetime.Milliseconds()); err != nil {
+			WHERE workspace_id = $1 AND account_id = $2`, workspaceID, userID, tx.NewID("inv"), tx.Now()+InvitationLifetime.Milliseconds()); err != nil {
 			return err
 		}
 	}
-	return tx.Exec(`UPDATE account SET home_org_id = NULL, awaits_home = TRUE WHERE id = $1`, accountID)
+	return tx.Exec(`UPDATE account SET home_org_id = NULL, awaits_home = TRUE WHERE id = $1`, userID)
 }
 
-// Knows reports whether an account already belongs to an organization, with a verified address. Such an account joins further workspaces
+// Knows reports whether a user already belongs to an organization, with a verified address. Such a user joins further workspaces
 // there without an invitation. An address that someone else could have completed through the link of one workspace does not count.
-func Knows(q db.Q, organizationID, accountID string) (bool, error) {
+func Knows(q db.Q, organizationID, userID string) (bool, error) {
 	return q.Row(`SELECT a.id FROM account a WHERE a.id = $2 AND a.status = 'active' AND a.email_proof = '*' AND (
 		EXISTS (SELECT 1 FROM organization_member o WHERE o.account_id = a.id AND o.organization_id = $1) OR
-		EXISTS (SELECT 1 FROM live_member l WHERE l.account_id = a.id AND l.organization_id = $1))`, organizationID, accountID).Scan(new(string))
+		EXISTS (SELECT 1 FROM live_member l WHERE l.account_id = a.id AND l.organization_id = $1))`, organizationID, userID).Scan(new(string))
 }
 
-// Member is an account in a workspace. ID identifies it there in the API: the id of the invitation until it is accepted, then that of the
-// account. So an invitation does not reveal whether an address has an account.
+// Member is a user in a workspace. ID identifies it there in the API: the id of the invitation until it is accepted, then that of the
+// user. So an invitation does not reveal whether an address belongs to a user.
 type Member struct {
-	ID        string
-	AccountID string
-	Invited   bool
+	ID      string
+	UserID  string
+	Invited bool
 }
 
 // Statuses of a member in the API.
@@ -290,7 +290,7 @@ func Accepted() audit.Changes {
 	return c
 }
 
-// FindMember finds a member by the id of the account or of the invitation. The id of the invitation stays valid after it is accepted.
+// FindMember finds a member by the id of the user or of the invitation. The id of the invitation stays valid after it is accepted.
 func FindMember(q db.Q, workspaceID, id string) (m Member, found bool, err error) {
 	where := `account_id = $2 AND accepted = TRUE`
 	if strings.HasPrefix(id, "inv_") {
@@ -299,28 +299,28 @@ func FindMember(q db.Q, workspaceID, id string) (m Member, found bool, err error
 	return scanMember(q.Row(`SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND `+where, workspaceID, id))
 }
 
-// MemberOf finds an account in a workspace, whether it has accepted or not.
-func MemberOf(q db.Q, workspaceID, accountID string) (m Member, found bool, err error) {
-	return scanMember(q.Row(`SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID))
+// MemberOf finds a user in a workspace, whether it has accepted or not.
+func MemberOf(q db.Q, workspaceID, userID string) (m Member, found bool, err error) {
+	return scanMember(q.Row(`SELECT member_id, account_id, accepted FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, userID))
 }
 
-// InvitationOf returns the id of the invitation by which an account has come into a workspace, or "".
-func InvitationOf(q db.Q, workspaceID, accountID string) (id string, err error) {
-	_, err = q.Row(`SELECT COALESCE(invitation_id, '') FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID).Scan(&id)
+// InvitationOf returns the id of the invitation by which a user has come into a workspace, or "".
+func InvitationOf(q db.Q, workspaceID, userID string) (id string, err error) {
+	_, err = q.Row(`SELECT COALESCE(invitation_id, '') FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, userID).Scan(&id)
 	return id, err
 }
 
 func scanMember(row db.Row) (m Member, found bool, err error) {
 	var accepted bool
-	found, err = row.Scan(&m.ID, &m.AccountID, &accepted)
+	found, err = row.Scan(&m.ID, &m.UserID, &accepted)
 	m.Invited = !accepted
 	return m, found, err
 }
 
-// LeaveHome gives accounts that no longer belong to their home organization a new one: of the remaining organizations, the one that they
+// LeaveHome gives users that no longer belong to their home organization a new one: of the remaining organizations, the one that they
 // joined first.
-func LeaveHome(tx *db.Tx, accountIDs ...string) error {
-	for piece := range db.Pieces(accountIDs) {
+func LeaveHome(tx *db.Tx, userIDs ...string) error {
+	for piece := range db.Pieces(userIDs) {
 		sql := db.NewStatement(`UPDATE account SET home_org_id = COALESCE(
 			(SELECT o.id FROM organization o WHERE o.id = account.home_org_id AND (
 				EXISTS (SELECT 1 FROM organization_member x WHERE x.account_id = account.id AND x.organization_id = o.id) OR
@@ -336,9 +336,9 @@ func LeaveHome(tx *db.Tx, accountIDs ...string) error {
 	return nil
 }
 
-// HomeOrg returns the organization whose owners can read what an account does outside of workspaces, such as its logins. There may be none.
-func HomeOrg(q db.Q, accountID string) (organizationID string, err error) {
-	_, err = q.Row(`SELECT home_org_id FROM account WHERE id = $1`, accountID).Scan(&organizationID)
+// HomeOrg returns the organization whose owners can read what a user does outside of workspaces, such as its logins. There may be none.
+func HomeOrg(q db.Q, userID string) (organizationID string, err error) {
+	_, err = q.Row(`SELECT home_org_id FROM account WHERE id = $1`, userID).Scan(&organizationID)
 	return organizationID, err
 }
 
@@ -352,32 +352,32 @@ func AuditOrganization(q db.Q, organizationID string) (string, error) {
 	return organizationID, err
 }
 
-// ProvedAddress is the email_proof of an account with a verified address.
+// ProvedAddress is the email_proof of a user with a verified address.
 const ProvedAddress = "*"
 
 // RemoveMember removes a membership, which removes its roles, too.
-func RemoveMember(tx *db.Tx, workspaceID, accountID string) error {
-	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+func RemoveMember(tx *db.Tx, workspaceID, userID string) error {
+	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2`, workspaceID, userID)
 }
 
 // RemoveInvitation removes a membership that is not accepted yet.
-func RemoveInvitation(tx *db.Tx, workspaceID, accountID string) error {
-	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2 AND accepted = FALSE`, workspaceID, accountID)
+func RemoveInvitation(tx *db.Tx, workspaceID, userID string) error {
+	return tx.Exec(`DELETE FROM workspace_member WHERE workspace_id = $1 AND account_id = $2 AND accepted = FALSE`, workspaceID, userID)
 }
 
 // RemoveRole takes a role from a member.
-func RemoveRole(tx *db.Tx, workspaceID, accountID, role string) error {
-	return tx.Exec(`DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, accountID, role)
+func RemoveRole(tx *db.Tx, workspaceID, userID, role string) error {
+	return tx.Exec(`DELETE FROM member_role WHERE workspace_id = $1 AND account_id = $2 AND role = $3`, workspaceID, userID, role)
 }
 
-// SetOwner makes an account an owner of an organization.
-func SetOwner(tx *db.Tx, organizationID, accountID string) error {
+// SetOwner makes a user an owner of an organization.
+func SetOwner(tx *db.Tx, organizationID, userID string) error {
 	return tx.Exec(`INSERT INTO organization_member (organization_id, account_id, role) VALUES ($1, $2, $3)
 		ON CONFLICT (account_id, organization_id) DO UPDATE SET role = excluded.role`,
-		organizationID, accountID, Owner)
+		organizationID, userID, Owner)
 }
 
-// GiveHome makes an organization the home of an account that has none.
-func GiveHome(tx *db.Tx, organizationID, accountID string) error {
-	return tx.Exec(`UPDATE account SET home_org_id = $1 WHERE id = $2 AND home_org_id IS NULL`, organizationID, accountID)
+// GiveHome makes an organization the home of a user that has none.
+func GiveHome(tx *db.Tx, organizationID, userID string) error {
+	return tx.Exec(`UPDATE account SET home_org_id = $1 WHERE id = $2 AND home_org_id IS NULL`, organizationID, userID)
 }

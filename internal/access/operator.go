@@ -20,10 +20,10 @@ const (
 func OperatorPermissions() []Permission { return []Permission{OpsRead, OpsMoney, OpsAccess} }
 
 // OperatorHolds returns the operator permissions of an active person, or nil if they are not an operator.
-func OperatorHolds(q db.Q, accountID string) (held []Permission, err error) {
+func OperatorHolds(q db.Q, userID string) (held []Permission, err error) {
 	var text string
 	_, err = q.Row(`SELECT o.permissions FROM operator o JOIN account a ON a.id = o.account_id
-		WHERE o.account_id = $1 AND a.kind = 'person' AND a.status = 'active'`, accountID).Scan(&text)
+		WHERE o.account_id = $1 AND a.kind = 'person' AND a.status = 'active'`, userID).Scan(&text)
 	for name := range strings.FieldsSeq(text) {
 		held = append(held, Permission(name))
 	}
@@ -54,19 +54,19 @@ func RequireOperator(q db.Q, by audit.Actor, need Permission, now int64) error {
 	return nil
 }
 
-// MayApproveAnywhere reports whether an account may approve changes of receiving methods, or payouts, in any workspace.
-func MayApproveAnywhere(q db.Q, accountID string) (bool, error) {
-	workspaces, err := approverIn(q, accountID)
+// MayApproveAnywhere reports whether a user may approve changes of receiving methods, or payouts, in any workspace.
+func MayApproveAnywhere(q db.Q, userID string) (bool, error) {
+	workspaces, err := approverIn(q, userID)
 	return len(workspaces) > 0, err
 }
 
-// approverIn lists the workspaces in which an account may approve something.
-func approverIn(q db.Q, accountID string) (list []string, err error) {
-	all, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, accountID)
+// approverIn lists the workspaces in which a user may approve something.
+func approverIn(q db.Q, userID string) (list []string, err error) {
+	all, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, userID)
 	for _, id := range all {
 		var held Set
 		if err == nil {
-			held, err = HeldBy(q, id, accountID)
+			held, err = HeldBy(q, id, userID)
 		}
 		if held.Has(ReceivingApprove) || held.Has(PayoutsApprove) {
 			list = append(list, id)
@@ -75,10 +75,10 @@ func approverIn(q db.Q, accountID string) (list []string, err error) {
 	return list, err
 }
 
-// RestartApprover restarts the waiting period of an account as an approver in every workspace where it may approve. It returns those
-// workspaces. Call it before the account is locked.
-func RestartApprover(tx *db.Tx, accountID string) ([]string, error) {
-	list, err := approverIn(tx.Q, accountID)
+// RestartApprover restarts the waiting period of a user as an approver in every workspace where it may approve. It returns those
+// workspaces. Call it before the user is locked.
+func RestartApprover(tx *db.Tx, userID string) ([]string, error) {
+	list, err := approverIn(tx.Q, userID)
 	for _, id := range list {
 		if err == nil {
 			_, _, err = LockMembers(tx, id)
@@ -88,5 +88,5 @@ func RestartApprover(tx *db.Tx, accountID string) ([]string, error) {
 		return nil, err
 	}
 	return list, tx.Exec(`UPDATE approver SET since = $2 WHERE account_id = $1 AND workspace_id IN (SELECT workspace_id FROM live_member WHERE account_id = $1)`,
-		accountID, tx.Now())
+		userID, tx.Now())
 }

@@ -16,7 +16,7 @@ import (
 // maxOriginKeys is the maximum number of API keys through which access can come.
 const maxOriginKeys = 100
 
-// Selections of the API keys through which an account has come into a workspace, and has become an owner of an organization.
+// Selections of the API keys through which a user has come into a workspace, and has become an owner of an organization.
 const (
 	originInWorkspace = `SELECT o.key_id FROM workspace_member m JOIN access_origin o ON o.id = m.origin_id WHERE m.workspace_id = $1 AND m.account_id = $2
 		UNION SELECT o.key_id FROM member_role m JOIN access_origin o ON o.id = m.origin_id WHERE m.workspace_id = $1 AND m.account_id = $2`
@@ -63,12 +63,12 @@ func newOrigin(tx *db.Tx, by audit.Actor, selection, placeID string) (id any, er
 }
 
 // OriginOf returns the id of the origin of a member's access. It is nil if the access came through no API key.
-func OriginOf(tx *db.Tx, workspaceID, accountID string) (id any, err error) {
-	return newOrigin(tx, audit.Actor{ID: accountID}, originInWorkspace, workspaceID)
+func OriginOf(tx *db.Tx, workspaceID, userID string) (id any, err error) {
+	return newOrigin(tx, audit.Actor{ID: userID}, originInWorkspace, workspaceID)
 }
 
 // NoteOrigin stores who granted a new membership with its roles, and through which API keys it came.
-func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error {
+func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, userID string) error {
 	if by.ID == "" {
 		return nil
 	}
@@ -76,14 +76,14 @@ func NoteOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID string) error 
 	for _, table := range []string{"workspace_member", "member_role"} {
 		if err == nil {
 			err = tx.Exec(`UPDATE `+table+` SET given_by = $3, given_key_id = $4, origin_id = $5 WHERE workspace_id = $1 AND account_id = $2 AND given_by IS NULL`,
-				workspaceID, accountID, by.ID, db.NullText(by.KeyID), origin)
+				workspaceID, userID, by.ID, db.NullText(by.KeyID), origin)
 		}
 	}
 	return err
 }
 
 // NoteRoleOrigin is NoteOrigin for an additional role of a member.
-func NoteRoleOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID, role string) error {
+func NoteRoleOrigin(tx *db.Tx, by audit.Actor, workspaceID, userID, role string) error {
 	if by.ID == "" {
 		return nil
 	}
@@ -92,7 +92,7 @@ func NoteRoleOrigin(tx *db.Tx, by audit.Actor, workspaceID, accountID, role stri
 		return err
 	}
 	return tx.Exec(`UPDATE member_role SET given_by = $3, given_key_id = $4, origin_id = $5
-		WHERE workspace_id = $1 AND account_id = $2 AND role = $6 AND given_by IS NULL`, workspaceID, accountID, by.ID, db.NullText(by.KeyID), origin, role)
+		WHERE workspace_id = $1 AND account_id = $2 AND role = $6 AND given_by IS NULL`, workspaceID, userID, by.ID, db.NullText(by.KeyID), origin, role)
 }
 
 // NoteWideningOrigin adds the origin of a grant by the caller to those of the members who have a role, because the caller gives the role more
@@ -122,20 +122,20 @@ func NoteWideningOrigin(tx *db.Tx, by audit.Actor, workspaceID, role string) err
 }
 
 // NoteOwnerOrigin stores through which API keys a new owner of an organization came.
-func NoteOwnerOrigin(tx *db.Tx, by audit.Actor, organizationID, accountID string) error {
+func NoteOwnerOrigin(tx *db.Tx, by audit.Actor, organizationID, userID string) error {
 	origin, err := newOrigin(tx, by, originAsOwner, organizationID)
 	if err != nil {
 		return err
 	}
-	return tx.Exec(`UPDATE organization_member SET origin_id = $3 WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID, origin)
+	return tx.Exec(`UPDATE organization_member SET origin_id = $3 WHERE organization_id = $1 AND account_id = $2`, organizationID, userID, origin)
 }
 
 // NoteCreatorOrigin stores through which API keys the first admin of a new workspace became an owner of its organization.
-func NoteCreatorOrigin(tx *db.Tx, workspaceID, accountID, organizationID string) error {
+func NoteCreatorOrigin(tx *db.Tx, workspaceID, userID, organizationID string) error {
 	for _, table := range []string{"workspace_member", "member_role"} {
 		if err := tx.Exec(`UPDATE `+table+` SET given_by = $2, origin_id = (SELECT g.origin_id FROM organization_member g
 				WHERE g.organization_id = $3 AND g.account_id = $2)
-			WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID, organizationID); err != nil {
+			WHERE workspace_id = $1 AND account_id = $2`, workspaceID, userID, organizationID); err != nil {
 			return err
 		}
 	}

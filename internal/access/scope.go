@@ -54,7 +54,7 @@ func (a *Authority) RequireToLeave(ctx context.Context, by audit.Actor, workspac
 	return nil
 }
 
-// RequireUnlimited returns an error if the caller's credential is limited to permissions or workspaces. Operations on the whole account are
+// RequireUnlimited returns an error if the caller's credential is limited to permissions or workspaces. Operations on the user itself are
 // outside such a scope.
 func RequireUnlimited(by audit.Actor, need Permission) error {
 	if by.Scope.Permissions == nil && by.Scope.WorkspaceIDs == nil {

@@ -21,7 +21,7 @@ func RequireSecondFactor(by audit.Actor) error {
 }
 
 // DemandsOn returns the names of a person's organizations that require a second factor.
-func DemandsOn(q db.Q, accountID string) ([]string, error) {
+func DemandsOn(q db.Q, userID string) ([]string, error) {
 	return db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT name FROM organization
 		WHERE require_second_factor = TRUE AND id IN (
 			SELECT organization_id FROM organization_member WHERE account_id = $1
@@ -29,14 +29,14 @@ func DemandsOn(q db.Q, accountID string) ([]string, error) {
 			SELECT organization_id FROM live_member WHERE account_id = $1
 			UNION
 			SELECT home_org_id FROM account WHERE id = $1
-		) ORDER BY name`, accountID)
+		) ORDER BY name`, userID)
 }
 
 // HasFactor reports whether a person has a second factor: a passkey, an authenticator app or, if sso is set, a linked identity provider.
-func HasFactor(q db.Q, accountID string, sso bool) (bool, error) {
+func HasFactor(q db.Q, userID string, sso bool) (bool, error) {
 	sql := `SELECT account_id FROM passkey WHERE account_id = $1 UNION SELECT account_id FROM totp WHERE account_id = $1`
 	if sso {
 		sql += ` UNION SELECT account_id FROM sso_identity WHERE account_id = $1`
 	}
-	return q.Row(sql, accountID).Scan(new(string))
+	return q.Row(sql, userID).Scan(new(string))
 }

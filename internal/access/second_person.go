@@ -206,14 +206,14 @@ func (p SecondPerson) two() bool {
 }
 
 // MakerCountsFrom returns from when on the requests of a member or a machine client may be approved. A person who joined while there was no
-// second person may be a puppet account of the approver, and so may the holder of a client that was created then.
-func (p SecondPerson) MakerCountsFrom(accountID string) int64 {
-	from, may := p.makers[accountID]
+// second person may be a puppet user of the approver, and so may the holder of a client that was created then.
+func (p SecondPerson) MakerCountsFrom(userID string) int64 {
+	from, may := p.makers[userID]
 	if !p.Vacant() {
 		return from
 	}
 	if !may {
-		from = p.members[accountID]
+		from = p.members[userID]
 	}
 	if from > p.now {
 		from = max(from, p.DemandEnds()) // which may have been extended
@@ -221,13 +221,13 @@ func (p SecondPerson) MakerCountsFrom(accountID string) int64 {
 	return from
 }
 
-// FormerMakerCountsFrom is MakerCountsFrom for a request at a time by an account that may have been removed since. While there is no second
+// FormerMakerCountsFrom is MakerCountsFrom for a request at a time by a user that may have been removed since. While there is no second
 // person, the approver may have added and removed it.
-func (p SecondPerson) FormerMakerCountsFrom(accountID string, requestedAt int64) int64 {
-	if _, is := p.members[accountID]; !is && p.Vacant() && requestedAt > p.twoSeen {
+func (p SecondPerson) FormerMakerCountsFrom(userID string, requestedAt int64) int64 {
+	if _, is := p.members[userID]; !is && p.Vacant() && requestedAt > p.twoSeen {
 		return p.DemandEnds()
 	}
-	return p.MakerCountsFrom(accountID)
+	return p.MakerCountsFrom(userID)
 }
 
 // OtherCounts reports whether a person other than the given ones may approve and counts.
@@ -247,8 +247,8 @@ func (p SecondPerson) CoolingHours() int64 {
 }
 
 // CountsFrom returns when a person who may approve counts as the second person, or 0 for always.
-func (p SecondPerson) CountsFrom(accountID string) int64 {
-	came, known := p.since[accountID]
+func (p SecondPerson) CountsFrom(userID string) int64 {
+	came, known := p.since[userID]
 	switch {
 	case p.twoSeen == 0 || known && came.since == 0:
 		return 0
@@ -259,19 +259,19 @@ func (p SecondPerson) CountsFrom(accountID string) int64 {
 }
 
 // isNew reports whether a person who may approve has not been recorded.
-func (p SecondPerson) isNew(accountID string) bool {
-	_, known := p.since[accountID]
-	return !known && slices.Contains(p.people, accountID)
+func (p SecondPerson) isNew(userID string) bool {
+	_, known := p.since[userID]
+	return !known && slices.Contains(p.people, userID)
 }
 
 // RoleCountsFrom returns when a role of a person counts for a request made at a time. It counts at once if they held it by then, or a while
 // after two people granted it. Otherwise a person could give themselves the required role.
-func (p SecondPerson) RoleCountsFrom(accountID, role string, requestedAt int64) int64 {
-	i := slices.IndexFunc(p.roles[accountID], func(r heldRole) bool { return r.key == role })
+func (p SecondPerson) RoleCountsFrom(userID, role string, requestedAt int64) int64 {
+	i := slices.IndexFunc(p.roles[userID], func(r heldRole) bool { return r.key == role })
 	if i < 0 {
 		return never
 	}
-	switch r := p.roles[accountID][i]; {
+	switch r := p.roles[userID][i]; {
 	case r.grantedAt <= requestedAt:
 		return r.notBefore
 	case r.byTwo:
@@ -298,14 +298,14 @@ func (p SecondPerson) Approvers() []string { return p.people }
 
 // Counts reports whether a person may approve and counts as a second person. If role is set, they must hold it for a request made at a
 // time.
-func (p SecondPerson) Counts(accountID, role string, requestedAt int64) bool {
-	return slices.Contains(p.people, accountID) && p.CountsFrom(accountID) <= p.now &&
-		(role == "" || p.RoleCountsFrom(accountID, role, requestedAt) <= p.now)
+func (p SecondPerson) Counts(userID, role string, requestedAt int64) bool {
+	return slices.Contains(p.people, userID) && p.CountsFrom(userID) <= p.now &&
+		(role == "" || p.RoleCountsFrom(userID, role, requestedAt) <= p.now)
 }
 
 // WillCount reports whether a person may approve, now or after a wait. If role is set, they must hold it for a request made at a time.
-func (p SecondPerson) WillCount(accountID, role string, requestedAt int64) bool {
-	return slices.Contains(p.people, accountID) && (role == "" || p.RoleCountsFrom(accountID, role, requestedAt) < never)
+func (p SecondPerson) WillCount(userID, role string, requestedAt int64) bool {
+	return slices.Contains(p.people, userID) && (role == "" || p.RoleCountsFrom(userID, role, requestedAt) < never)
 }
 
 // GrantNotBefore returns the time before which an approver does not count whom one person adds because no one else who counts could agree.

@@ -62,9 +62,9 @@ type staff struct {
 
 // recorded is a recorded approver of a pair.
 type recorded struct {
-	accountID, pair string
-	came            arrival
-	gone            bool // they may have returned
+	userID, pair string
+	came         arrival
+	gone         bool // they may have returned
 }
 
 // staffOf returns the permissions of each member of a workspace. It reads the recorded approvers first, because another transaction may add
@@ -129,10 +129,10 @@ func findSecondPerson(q db.Q, pair Pair, workspaceID string, all staff, now int6
 	for _, one := range all.recorded {
 		switch {
 		case one.pair != pair.name:
-		case !slices.Contains(p.people, one.accountID):
-			p.gone = append(p.gone, one.accountID)
+		case !slices.Contains(p.people, one.userID):
+			p.gone = append(p.gone, one.userID)
 		case !one.gone:
-			p.since[one.accountID] = one.came
+			p.since[one.userID] = one.came
 		}
 	}
 	return p.inForce(), nil
@@ -158,7 +158,7 @@ func optional(r db.Rows, column int) *int64 {
 	return &n
 }
 
-// ObserveSecondPerson is FindSecondPerson that also records who may approve. It runs before every change of members, roles and accounts,
+// ObserveSecondPerson is FindSecondPerson that also records who may approve. It runs before every change of members, roles and users,
 // and before every decision whether a second person is needed. This prevents one person from becoming two by inviting themselves, or the
 // only one by removing the others. Those present when the workspace first has two eligible people count at once. Later ones count after a
 // wait.
@@ -233,7 +233,7 @@ func NoteApprovers(tx *db.Tx, workspaceID string) error {
 	return err
 }
 
-// beforeChange records who may approve in a workspace before a change of members, roles or accounts. It also schedules the check whether
+// beforeChange records who may approve in a workspace before a change of members, roles or users. It also schedules the check whether
 // the change leaves a second person.
 func beforeChange(tx *db.Tx, workspaceID string) error {
 	all, err := staffOf(tx.Q, workspaceID)
@@ -253,10 +253,10 @@ func beforeChange(tx *db.Tx, workspaceID string) error {
 	return err
 }
 
-// BeforeDisabling records who may approve wherever an account is a member, because it is about to lose its access. Call it before the
-// account is locked.
-func BeforeDisabling(tx *db.Tx, accountID string) error {
-	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, accountID)
+// BeforeDisabling records who may approve wherever a user is a member, because it is about to lose its access. Call it before the
+// user is locked.
+func BeforeDisabling(tx *db.Tx, userID string) error {
+	workspaces, err := db.Collect(tx.Q, func(r db.Rows) string { return r.Text(0) }, `SELECT workspace_id FROM live_member WHERE account_id = $1 ORDER BY workspace_id`, userID)
 	for _, workspaceID := range workspaces {
 		if err == nil {
 			err = beforeChange(tx, workspaceID)

@@ -30,21 +30,21 @@ type VoidedGrant struct {
 
 func voidedGrant(r db.Rows) VoidedGrant { return VoidedGrant{r.Text(0), r.Text(1), r.Text(2)} }
 
-// VoidInvitationsBy ends the pending invitations that an account has made, or has made with its live keys, and the roles that it has added to
+// VoidInvitationsBy ends the pending invitations that a user has made, or has made with its live keys, and the roles that it has added to
 // other pending invitations. Its own membership of a workspace that it created stays: AskAgain may have made that an invitation. The caller
-// has locked the account, so that it makes no more.
-func VoidInvitationsBy(tx *db.Tx, accountID string, withKeys bool) ([]VoidedGrant, error) {
+// has locked the user, so that it makes no more.
+func VoidInvitationsBy(tx *db.Tx, userID string, withKeys bool) ([]VoidedGrant, error) {
 	const chosen = ` given_by = $1 AND account_id <> $1 AND ($2 = FALSE OR given_key_id IN (SELECT k.id FROM api_key k
 			WHERE k.account_id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $3)))`
 	invitations, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM workspace_member WHERE accepted = FALSE AND`+chosen+`
-		RETURNING workspace_id, member_id, ''`, accountID, withKeys, tx.Now())
+		RETURNING workspace_id, member_id, ''`, userID, withKeys, tx.Now())
 	if err != nil {
 		return nil, err
 	}
 	roles, err := db.Collect(tx.Q, voidedGrant, `DELETE FROM member_role WHERE`+chosen+` AND EXISTS (SELECT 1 FROM workspace_member m
 			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id AND m.accepted = FALSE)
 		RETURNING workspace_id, (SELECT m.member_id FROM workspace_member m
-			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id), role`, accountID, withKeys, tx.Now())
+			WHERE m.workspace_id = member_role.workspace_id AND m.account_id = member_role.account_id), role`, userID, withKeys, tx.Now())
 	return append(invitations, roles...), err
 }
 
@@ -84,7 +84,7 @@ func VoidInvitations(tx *db.Tx, workspaceID string, keys []string, compromised b
 }
 
 // grant is a membership, or a role of a member, and its origin.
-type grant struct{ accountID, role, originID string }
+type grant struct{ userID, role, originID string }
 
 // SuspendMembers suspends the memberships and roles in a workspace that came through compromised keys. The owner of the keys stays a
 // member, and the workspace keeps its last admin. The caller has locked the members of the workspace.
@@ -101,19 +101,19 @@ func (c Compromise) SuspendMembers(tx *db.Tx, by audit.Actor, workspaceID string
 	}
 	held := map[string][]string{}
 	for _, one := range roles {
-		held[one.accountID] = append(held[one.accountID], one.role)
+		held[one.userID] = append(held[one.userID], one.role)
 	}
-	suspended := map[string]bool{} // accounts
+	suspended := map[string]bool{} // users
 	var list []Suspension
 	for _, one := range members {
-		if key, through := c.origins[one.originID]; through && one.accountID != c.ownerID {
-			suspended[one.accountID] = true
-			list = append(list, Suspension{AccountID: one.accountID, KeyID: key, Kind: SuspendedMember, Roles: held[one.accountID]})
+		if key, through := c.origins[one.originID]; through && one.userID != c.ownerID {
+			suspended[one.userID] = true
+			list = append(list, Suspension{UserID: one.userID, KeyID: key, Kind: SuspendedMember, Roles: held[one.userID]})
 		}
 	}
 	for _, one := range roles {
-		if key, through := c.origins[one.originID]; through && !suspended[one.accountID] {
-			list = append(list, Suspension{AccountID: one.accountID, KeyID: key, Kind: SuspendedRole, Roles: []string{one.role}})
+		if key, through := c.origins[one.originID]; through && !suspended[one.userID] {
+			list = append(list, Suspension{UserID: one.userID, KeyID: key, Kind: SuspendedRole, Roles: []string{one.role}})
 		}
 	}
 	if len(list) == 0 {
@@ -138,7 +138,7 @@ func keepAdmin(q db.Q, workspaceID string, list []Suspension) error {
 	}
 	last := -1
 	for i, s := range list {
-		if at, isAdmin := slices.BinarySearch(admins, s.AccountID); isAdmin && slices.Contains(s.Roles, Admin) {
+		if at, isAdmin := slices.BinarySearch(admins, s.UserID); isAdmin && slices.Contains(s.Roles, Admin) {
 			admins, last = slices.Delete(admins, at, at+1), i
 		}
 	}
@@ -153,7 +153,7 @@ func suspend(tx *db.Tx, by audit.Actor, list []Suspension) error {
 	list = slices.DeleteFunc(slices.Clone(list), func(s Suspension) bool { return s.LastAdmin })
 	var rows [][]any
 	for _, s := range list {
-		rows = append(rows, []any{s.ID, s.WorkspaceID, s.AccountID, s.KeyID, s.Kind, strings.Join(s.Roles, " "), s.At, db.NullText(by.ID)})
+		rows = append(rows, []any{s.ID, s.WorkspaceID, s.UserID, s.KeyID, s.Kind, strings.Join(s.Roles, " "), s.At, db.NullText(by.ID)})
 	}
 	if err := tx.InsertRows(`INSERT INTO suspended_access (id, workspace_id, account_id, key_id, kind, roles, suspended_at, suspended_by, state) VALUES `,
 		`($1, $2, $3, $4, $5, $6, $7, $8, 'suspended')`, rows); err != nil {
@@ -165,13 +165,13 @@ func suspend(tx *db.Tx, by audit.Actor, list []Suspension) error {
 // endAccess ends memberships and roles of one workspace, many in one statement.
 func endAccess(tx *db.Tx, list []Suspension) error {
 	var members []string
-	roles := map[string][]string{} // accounts by role
+	roles := map[string][]string{} // users by role
 	for _, s := range list {
 		if s.Kind == SuspendedMember {
-			members = append(members, s.AccountID)
+			members = append(members, s.UserID)
 			continue
 		}
-		roles[s.Roles[0]] = append(roles[s.Roles[0]], s.AccountID)
+		roles[s.Roles[0]] = append(roles[s.Roles[0]], s.UserID)
 	}
 	for _, role := range slices.Sorted(maps.Keys(roles)) {
 		for piece := range db.Pieces(roles[role]) {

@@ -10,7 +10,7 @@ import (
 type OwnerSuspension struct {
 	ID             string
 	OrganizationID string
-	AccountID      string
+	UserID         string
 	KeyID          string
 	At             int64
 	LastOwner      bool // nothing was suspended, because the organization has no other owner
@@ -20,8 +20,8 @@ type OwnerSuspension struct {
 // organization keeps its last owner. The caller has locked the organization.
 func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID string) ([]OwnerSuspension, error) {
 	type owner struct {
-		accountID, originID string
-		active              bool
+		userID, originID string
+		active           bool
 	}
 	owners, err := db.Collect(tx.Q, func(r db.Rows) owner { return owner{r.Text(0), r.Text(1), r.Text(2) == "active"} },
 		`SELECT m.account_id, m.origin_id, a.status FROM organization_member m JOIN account a ON a.id = m.account_id
@@ -34,7 +34,7 @@ func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID stri
 	last := -1 // the last of those who can act
 	for _, o := range owners {
 		key, through := c.origins[o.originID]
-		if o.accountID == c.ownerID || !through {
+		if o.userID == c.ownerID || !through {
 			if o.active {
 				others++
 			}
@@ -43,7 +43,7 @@ func (c Compromise) SuspendOwners(tx *db.Tx, by audit.Actor, organizationID stri
 		if o.active {
 			last = len(list)
 		}
-		list = append(list, OwnerSuspension{OrganizationID: organizationID, AccountID: o.accountID, KeyID: key, At: tx.Now()})
+		list = append(list, OwnerSuspension{OrganizationID: organizationID, UserID: o.userID, KeyID: key, At: tx.Now()})
 	}
 	if others == 0 && last >= 0 {
 		list[last].LastOwner = true
@@ -62,24 +62,24 @@ func suspendOwner(tx *db.Tx, by audit.Actor, s OwnerSuspension) error {
 		return nil
 	}
 	if err := tx.Exec(`INSERT INTO suspended_owner (id, organization_id, account_id, key_id, suspended_at, suspended_by, state)
-		VALUES ($1, $2, $3, $4, $5, $6, 'suspended')`, s.ID, s.OrganizationID, s.AccountID, s.KeyID, s.At, db.NullText(by.ID)); err != nil {
+		VALUES ($1, $2, $3, $4, $5, $6, 'suspended')`, s.ID, s.OrganizationID, s.UserID, s.KeyID, s.At, db.NullText(by.ID)); err != nil {
 		return err
 	}
-	return EndOwnership(tx, s.OrganizationID, s.AccountID)
+	return EndOwnership(tx, s.OrganizationID, s.UserID)
 }
 
 // EndOwnership ends an ownership. A member of a workspace stays a member.
-func EndOwnership(tx *db.Tx, organizationID, accountID string) error {
-	if err := tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, organizationID, accountID); err != nil {
+func EndOwnership(tx *db.Tx, organizationID, userID string) error {
+	if err := tx.Exec(`DELETE FROM organization_member WHERE organization_id = $1 AND account_id = $2`, organizationID, userID); err != nil {
 		return err
 	}
-	return LeaveHome(tx, accountID)
+	return LeaveHome(tx, userID)
 }
 
 const suspendedOwnerColumns = `id, organization_id, account_id, key_id, suspended_at`
 
 func readSuspendedOwner(r db.Rows) OwnerSuspension {
-	return OwnerSuspension{ID: r.Text(0), OrganizationID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), At: r.Int(4)}
+	return OwnerSuspension{ID: r.Text(0), OrganizationID: r.Text(1), UserID: r.Text(2), KeyID: r.Text(3), At: r.Int(4)}
 }
 
 // SuspendedOwners lists the owners of an organization who wait for an owner's decision, oldest first.

@@ -17,7 +17,7 @@ const (
 type Suspension struct {
 	ID          string
 	WorkspaceID string
-	AccountID   string
+	UserID      string
 	KeyID       string
 	Kind        string
 	Roles       []string
@@ -28,7 +28,7 @@ type Suspension struct {
 const suspensionColumns = `id, workspace_id, account_id, key_id, kind, roles, suspended_at`
 
 func readSuspension(r db.Rows) Suspension {
-	return Suspension{ID: r.Text(0), WorkspaceID: r.Text(1), AccountID: r.Text(2), KeyID: r.Text(3), Kind: r.Text(4), Roles: strings.Fields(r.Text(5)), At: r.Int(6)}
+	return Suspension{ID: r.Text(0), WorkspaceID: r.Text(1), UserID: r.Text(2), KeyID: r.Text(3), Kind: r.Text(4), Roles: strings.Fields(r.Text(5)), At: r.Int(6)}
 }
 
 // Suspensions lists the suspended access in a workspace, oldest first.
@@ -51,7 +51,7 @@ func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 	if err := decideSuspension(tx, by, s, "confirmed"); err != nil {
 		return err
 	}
-	_, member, err := MemberOf(tx.Q, s.WorkspaceID, s.AccountID)
+	_, member, err := MemberOf(tx.Q, s.WorkspaceID, s.UserID)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 			return nil // they have left since
 		}
 		if err := tx.Exec(`INSERT INTO workspace_member (workspace_id, account_id, member_id, joined_at, accepted) VALUES ($1, $2, $2, $3, TRUE)`,
-			s.WorkspaceID, s.AccountID, tx.Now()); err != nil {
+			s.WorkspaceID, s.UserID, tx.Now()); err != nil {
 			return err
 		}
 	}
@@ -71,17 +71,17 @@ func Reinstate(tx *db.Tx, by audit.Actor, s Suspension) error {
 			}
 			continue
 		}
-		if err := Grant(tx, s.WorkspaceID, s.AccountID, role); err != nil {
+		if err := Grant(tx, s.WorkspaceID, s.UserID, role); err != nil {
 			return err
 		}
-		if err := NoteRoleOrigin(tx, by, s.WorkspaceID, s.AccountID, role); err != nil {
+		if err := NoteRoleOrigin(tx, by, s.WorkspaceID, s.UserID, role); err != nil {
 			return err
 		}
 	}
 	if member {
 		return nil
 	}
-	return NoteOrigin(tx, by, s.WorkspaceID, s.AccountID)
+	return NoteOrigin(tx, by, s.WorkspaceID, s.UserID)
 }
 
 // SuspendedMembership is a membership of a workspace that is suspended.
@@ -90,29 +90,29 @@ type SuspendedMembership struct {
 	Roles                      []string
 }
 
-// SuspendedIn lists the suspended memberships of an account in the workspaces of an organization, and reports whether its ownership is
+// SuspendedIn lists the suspended memberships of a user in the workspaces of an organization, and reports whether its ownership is
 // suspended.
-func SuspendedIn(q db.Q, organizationID, accountID string) (list []SuspendedMembership, owner bool, err error) {
+func SuspendedIn(q db.Q, organizationID, userID string) (list []SuspendedMembership, owner bool, err error) {
 	list, err = db.Collect(q, func(r db.Rows) SuspendedMembership {
 		return SuspendedMembership{r.Text(0), r.Text(1), strings.Fields(r.Text(2))}
 	},
 		`SELECT w.id, w.name, s.roles FROM suspended_access s JOIN workspace w ON w.id = s.workspace_id
-		WHERE s.account_id = $1 AND s.state = 'suspended' AND s.kind = 'member' AND w.organization_id = $2 ORDER BY w.id`, accountID, organizationID)
+		WHERE s.account_id = $1 AND s.state = 'suspended' AND s.kind = 'member' AND w.organization_id = $2 ORDER BY w.id`, userID, organizationID)
 	if err == nil {
-		owner, err = q.Row(`SELECT id FROM suspended_owner WHERE account_id = $1 AND state = 'suspended' AND organization_id = $2 LIMIT 1`, accountID, organizationID).
+		owner, err = q.Row(`SELECT id FROM suspended_owner WHERE account_id = $1 AND state = 'suspended' AND organization_id = $2 LIMIT 1`, userID, organizationID).
 			Scan(new(string))
 	}
 	return list, owner, err
 }
 
-// DropAllSuspended ends the suspended access of an account in the workspaces of an organization, because the account leaves it.
-func DropAllSuspended(tx *db.Tx, organizationID, accountID string) error {
+// DropAllSuspended ends the suspended access of a user in the workspaces of an organization, because the user leaves it.
+func DropAllSuspended(tx *db.Tx, organizationID, userID string) error {
 	if err := tx.Exec(`UPDATE suspended_owner SET state = 'removed', decided_at = $3 WHERE account_id = $1 AND state = 'suspended' AND organization_id = $2`,
-		accountID, organizationID, tx.Now()); err != nil {
+		userID, organizationID, tx.Now()); err != nil {
 		return err
 	}
 	return tx.Exec(`UPDATE suspended_access SET state = 'removed', decided_at = $3 WHERE account_id = $1 AND state = 'suspended'
-		AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`, accountID, organizationID, tx.Now())
+		AND workspace_id IN (SELECT id FROM workspace WHERE organization_id = $2)`, userID, organizationID, tx.Now())
 }
 
 // DropSuspended ends suspended access permanently. The caller has locked the members of the workspace.

@@ -44,36 +44,17 @@ const lifetime = 30 * 24 * time.Hour
 
 // Approval is a row of the table approval, with its payload.
 type Approval struct {
-	ID          string
-	WorkspaceID string
-	Kind        string
-	SubjectID   string
-	Version     int64 // of the subject
-	AboutID     string
-	State       string
-	Maker       api.ApprovalMaker
-	CreatedAt   int64
-	ExpiresAt   int64
-
-	needed  int64 // approvals needed
-	role    string
-	keysMay bool
-	votes   []api.ApprovalVote
+	record
+	Maker api.ApprovalMaker
+	votes []api.ApprovalVote
 
 	// LeaveOut contains the lines that the approver leaves out. By is the person who decides. Both are for Apply and Drop.
-	LeaveOut     []int64
-	By           audit.Actor
-	Verification string
-	Reason       string
+	LeaveOut []int64
+	By       audit.Actor
 
-	number    int64 // of the workspace
-	digest    string
-	revision  int64 // how often lines were dropped
-	payload   []byte
-	involved  string
-	decider   *api.User
-	decidedAt int64
-	changed   bool // in the store: the digest is not that of the payload
+	payload []byte
+	decider *api.User
+	changed bool // in the store: the digest is not that of the payload
 }
 
 // Payload reads what the approval is for.
@@ -241,12 +222,12 @@ func (s *Service) Make(tx *db.Tx, by db.Caller, r Request) (id string, err error
 	if r.Mailed {
 		told = api.ApprovalPending
 	}
-	return id, tx.Exec(`INSERT INTO approval (id, workspace_id, kind, subject_id, subject_version, about_id, digest, payload_sealed, sealed_by,
-			maker_id, maker, involved, state, told, verification, reason, created_at, expires_at, needed, role, keys_may, mode)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, '', '', $15, $16, $17, $18, $19, $20)`,
-		id, r.WorkspaceID, r.Kind, r.SubjectID, r.Version, r.AboutID, digestOf(r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text), sealed, vault.KeyOf(sealed),
-		by.ID, string(written), all, api.ApprovalPending, told, tx.Now(), tx.Now()+lifetime.Milliseconds(),
-		needed, r.Role, r.KeysMay, r.Mode)
+	return id, insertion.Insert(tx, &record{
+		ID: id, WorkspaceID: r.WorkspaceID, Kind: r.Kind, Mode: r.Mode, SubjectID: r.SubjectID, Version: r.Version, AboutID: r.AboutID,
+		Digest: digestOf(r.Kind, r.WorkspaceID, r.SubjectID, r.Version, text), Sealed: sealed, SealedBy: vault.KeyOf(sealed),
+		MakerID: by.ID, MakerText: string(written), Involved: all, NeededVotes: needed, Role: r.Role, KeysMay: r.KeysMay,
+		State: api.ApprovalPending, Told: told, CreatedAt: tx.Now(), ExpiresAt: tx.Now() + lifetime.Milliseconds(),
+	})
 }
 
 // digestOf returns the digest that an approver agrees to: of the subject of an approval, and its payload.
@@ -256,7 +237,7 @@ func digestOf(kind, workspaceID, subjectID string, version int64, text []byte) s
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// makerOf describes the requester, and lists the accounts that own or made the credentials of the request: none of those is a second
+// makerOf describes the requester, and lists the users that own or made the credentials of the request: none of those is a second
 // person.
 func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
 	maker := api.ApprovalMaker{ID: by.ID, Type: string(by.Type), Name: by.Name, Email: by.Email, IP: by.IP,
@@ -280,22 +261,22 @@ func makerOf(q db.Q, by audit.Actor) (api.ApprovalMaker, []string, error) {
 	return maker, involved, nil
 }
 
-// Involved lists the accounts that are no second person for a request by an actor.
+// Involved lists the users that are no second person for a request by an actor.
 func Involved(q db.Q, by audit.Actor) ([]string, error) {
 	_, involved, err := makerOf(q, by)
 	return involved, err
 }
 
-// InvolvedIn lists the accounts that are no second person for an approval.
+// InvolvedIn lists the users that are no second person for an approval.
 func InvolvedIn(q db.Q, id string) ([]string, error) {
 	var text string
 	_, err := q.Row(`SELECT involved FROM approval WHERE id = $1`, id).Scan(&text)
 	return strings.Fields(text), err
 }
 
-// involves reports whether an account made the request, or owns or made the credentials of it.
-func (a Approval) involves(accountID string) bool {
-	return strings.Contains(a.involved, " "+accountID+" ")
+// involves reports whether a user made the request, or owns or made the credentials of it.
+func (a Approval) involves(userID string) bool {
+	return strings.Contains(a.Involved, " "+userID+" ")
 }
 
 // Approvable reports whether one of the people who may approve has no part in the request.
@@ -305,7 +286,7 @@ func (a Approval) Approvable(people access.SecondPerson) bool {
 
 // requestableFrom returns the time from which all requesters count as separate from the approver.
 func (a Approval) requestableFrom(people access.SecondPerson) (at int64) {
-	for _, id := range strings.Fields(a.involved) {
+	for _, id := range strings.Fields(a.Involved) {
 		if id == a.Maker.ID || a.Maker.Type != string(audit.Client) {
 			at = max(at, people.FormerMakerCountsFrom(id, a.CreatedAt))
 		} else { // they hold the client, which works on without them
@@ -315,9 +296,9 @@ func (a Approval) requestableFrom(people access.SecondPerson) (at int64) {
 	return at
 }
 
-// voted reports whether an account has approved.
-func (a Approval) voted(accountID string) bool {
-	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == accountID })
+// voted reports whether a user has approved.
+func (a Approval) voted(userID string) bool {
+	return slices.ContainsFunc(a.votes, func(v api.ApprovalVote) bool { return v.ID == userID })
 }
 
 // mayApprove returns an error unless the viewer may be the second person. That is a person who signed in recently at a browser, or by a
@@ -346,7 +327,7 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		return denied("permission %s is required", pair.Approve)
 	case by.Type == audit.Client:
 		return denied("a machine client cannot approve, only a person can")
-	case !a.keysMay && (by.Type != audit.User || by.KeyID != ""):
+	case !a.KeysMay && (by.Type != audit.User || by.KeyID != ""):
 		return denied("only a person who signed in at a browser can approve, not an API key or a machine client")
 	case a.changed:
 		return fault.New(api.CodeApprovalChanged, "someone has changed this approval in the store: reject it, then request it again")
@@ -356,14 +337,14 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		return denied("%s", s.kinds[a.Kind].partIn())
 	case a.voted(by.ID):
 		return denied("you have approved this already: somebody else has to as well")
-	case a.role != "" && !slices.Contains(by.roles, a.role):
-		return denied("a member with the role %s has to approve this", a.role)
+	case a.Role != "" && !slices.Contains(by.roles, a.Role):
+		return denied("a member with the role %s has to approve this", a.Role)
 	}
 	if err := tooEarly(people); err != nil {
 		return err
 	}
-	if a.role != "" && people.RoleCountsFrom(by.ID, a.role, a.CreatedAt) > now {
-		return denied("you have had the role %s for less time than this takes: somebody else who has it has to approve it", a.role)
+	if a.Role != "" && people.RoleCountsFrom(by.ID, a.Role, a.CreatedAt) > now {
+		return denied("you have had the role %s for less time than this takes: somebody else who has it has to approve it", a.Role)
 	}
 	if also := s.kinds[a.Kind].Also; also.Approve != "" {
 		if !by.held.Has(also.Approve) {
@@ -376,7 +357,7 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 	return access.RequireRecentLogin(by.Actor, now)
 }
 
-// partIn describes the part that an account can have in a request besides making it.
+// partIn describes the part that a user can have in a request besides making it.
 func (k Kind) partIn() string {
 	part := "own or made the key, client or session that asked for it"
 	if k.Pair == access.Receiving {
@@ -435,7 +416,7 @@ func Forget(tx *db.Tx, aboutID string) error {
 
 // standing returns the votes of those who may still approve.
 func (a Approval) standing(people access.SecondPerson) []api.ApprovalVote {
-	return slices.DeleteFunc(slices.Clone(a.votes), func(v api.ApprovalVote) bool { return !people.Counts(v.ID, a.role, a.CreatedAt) })
+	return slices.DeleteFunc(slices.Clone(a.votes), func(v api.ApprovalVote) bool { return !people.Counts(v.ID, a.Role, a.CreatedAt) })
 }
 
 // Holds reports whether an earlier approval still suffices to repeat its action. It must not be too old, and enough people who may still
@@ -443,12 +424,12 @@ func (a Approval) standing(people access.SecondPerson) []api.ApprovalVote {
 func Holds(tx *db.Tx, pair access.Pair, id string, needed int, role string, keysMay bool) (bool, error) {
 	r, err := findRow(tx.Q, tx.Integrity(), id)
 	a := r.Approval
-	if err != nil || a.State != api.ApprovalApproved || a.ExpiresAt <= tx.Now() || a.keysMay && !keysMay {
+	if err != nil || a.State != api.ApprovalApproved || a.ExpiresAt <= tx.Now() || a.KeysMay && !keysMay {
 		return false, err
 	}
 	people, err := access.FindSecondPerson(tx.Q, pair, a.WorkspaceID, tx.Now())
 	if role != "" {
-		a.role = role
+		a.Role = role
 	}
 	return len(a.standing(people)) >= needed, err
 }
@@ -486,7 +467,7 @@ func (s *Service) Demanded(q db.Q, id string) (role string, keysMay bool, err er
 	if err != nil || len(rows) == 0 {
 		return "", true, err
 	}
-	text, err := s.vault.Open(rows[0].number, vault.ApprovalPayload(id), rows[0].sealed)
+	text, err := s.vault.Open(rows[0].Number, vault.ApprovalPayload(id), rows[0].Sealed)
 	var sealed payload
 	switch {
 	case errors.Is(err, vault.ErrDamaged):
@@ -496,11 +477,11 @@ func (s *Service) Demanded(q db.Q, id string) (role string, keysMay bool, err er
 	case err == nil && json.Unmarshal(text, &sealed) == nil && sealed.Demand != nil:
 		return sealed.Demand.Role, sealed.Demand.KeysMay, nil
 	}
-	return rows[0].role, rows[0].keysMay, nil
+	return rows[0].Role, rows[0].KeysMay, nil
 }
 
 // Needed returns how many people have to approve.
-func (a Approval) Needed() int64 { return a.needed }
+func (a Approval) Needed() int64 { return a.NeededVotes }
 
 // Pending returns the pending approvals about something, by subject.
 func Pending(q db.Q, aboutID string) (map[string]string, error) {

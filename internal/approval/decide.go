@@ -80,7 +80,7 @@ func decideHeld[T any](ctx context.Context, s *Service, by db.Caller, a Approval
 	if len(d.leaveOut) > 0 && !kind.HasLines {
 		return answer, fault.Invalid("leave_out", "must be absent: this approval has no lines")
 	}
-	if err := s.vault.Ready(ctx, a.number); err != nil {
+	if err := s.vault.Ready(ctx, a.Number); err != nil {
 		return answer, err
 	}
 	answer, err = db.Write(ctx, s.db, by, func(tx *db.Tx) (answer T, event audit.Event, err error) {
@@ -153,8 +153,8 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 		if err != nil {
 			return audit.Event{}, err
 		}
-		locked.role = a.role
-		if votes = int64(len(locked.standing(who.people[s.kinds[a.Kind].Pair]))); votes < a.needed {
+		locked.Role = a.Role
+		if votes = int64(len(locked.standing(who.people[s.kinds[a.Kind].Pair]))); votes < a.NeededVotes {
 			return s.voted(a, d, votes)
 		}
 	}
@@ -172,7 +172,7 @@ func (s *Service) settle(tx *db.Tx, who viewer, a Approval, d decision) (audit.E
 func (s *Service) voted(a Approval, d decision, votes int64) (audit.Event, error) {
 	summary, _, err := s.kinds[a.Kind].Show(a, false)
 	event := audit.Event{Action: s.kinds[a.Kind].Actions[d.state], WorkspaceID: a.WorkspaceID, ResourceID: a.SubjectID,
-		Description: fmt.Sprintf("Approved, as %d of %d: %s", votes, a.needed, summary)}
+		Description: fmt.Sprintf("Approved, as %d of %d: %s", votes, a.NeededVotes, summary)}
 	event.Changes.Add("approvals", votes-1, votes)
 	event.Changes.Add("approval_id", nil, a.ID)
 	event.Changes.Add("requested_by", nil, a.Maker.Name)
@@ -231,7 +231,7 @@ func (s *Service) carryOut(tx *db.Tx, by audit.Actor, a Approval, d decision, vo
 	event.Changes.Add("requested_by", nil, a.Maker.Name)
 	event.Changes.Add("verification", nil, d.verification)
 	event.Changes.Add("reason", nil, d.reason)
-	if a.needed > 1 && votes > 0 {
+	if a.NeededVotes > 1 && votes > 0 {
 		event.Changes.Add("approvals", votes-1, votes)
 	}
 	words := map[string]string{

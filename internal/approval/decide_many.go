@@ -78,7 +78,7 @@ func (s *Service) findMany(ctx context.Context, by db.Caller, in DecideInput) (m
 			if err != nil {
 				return err
 			}
-			if r.ID != "" && r.WorkspaceID == in.WorkspaceID && (r.mode == "" || by.Scope.InMode(r.mode)) {
+			if r.ID != "" && r.WorkspaceID == in.WorkspaceID && (r.Mode == "" || by.Scope.InMode(r.Mode)) {
 				mixed = mixed || kind != "" && kind != r.Kind
 				rows[r.ID], kind = r, r.Kind
 			}

@@ -17,7 +17,7 @@ const expireBatch = 100
 
 // Expire ends approvals that were not decided in time.
 func (s *Service) Expire(ctx context.Context) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	failed := map[string]error{} // by the approvals' ids: one that cannot be read does not keep the others from expiring
 	for {
 		var due []row
@@ -48,7 +48,7 @@ func (s *Service) Expire(ctx context.Context) error {
 }
 
 func (s *Service) expire(ctx context.Context, by db.Caller, a Approval) error {
-	if err := s.vault.Ready(ctx, a.number); err != nil {
+	if err := s.vault.Ready(ctx, a.Number); err != nil {
 		return err
 	}
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {

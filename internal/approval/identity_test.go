@@ -635,7 +635,7 @@ func TestAnApproverWithAnUnverifiedAddressIsShownAndNotRefused(t *testing.T) {
 }
 
 // The approver of a role sees that an address is verified only of people whom the organization knows. Otherwise whoever may ask for a grant
-// could find out who has an account.
+// could find out who is a user.
 func TestAGrantDoesNotTellWhetherAnAddressHasAnAccount(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

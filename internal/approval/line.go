@@ -11,15 +11,15 @@ import (
 
 // shown returns the digest that an approver sends. It differs from the stored one once a line was dropped.
 func (a Approval) shown() string {
-	if a.revision == 0 {
-		return a.digest
+	if a.Revision == 0 {
+		return a.Digest
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "bursar approval revision\n%s\n%d\n", a.digest, a.revision))
+	sum := sha256.Sum256(fmt.Appendf(nil, "bursar approval revision\n%s\n%d\n", a.Digest, a.Revision))
 	return hex.EncodeToString(sum[:])
 }
 
 // Workspace returns the number of the workspace.
-func (a Approval) Workspace() int64 { return a.number }
+func (a Approval) Workspace() int64 { return a.Number }
 
 // Shrink records that a line of the pending approval of a subject was dropped. What an approver was shown before is not what they would
 // approve. Without any line left the approval is void. The caller has locked what the line is about.
@@ -41,11 +41,11 @@ func Of(q db.Q, subjectID string) (id string, err error) {
 	return id, err
 }
 
-// InvolvedAbout lists the accounts that have a part in the approvals of a subject.
-func InvolvedAbout(q db.Q, subjectID string) (accounts []string, err error) {
+// InvolvedAbout lists the users that have a part in the approvals of a subject.
+func InvolvedAbout(q db.Q, subjectID string) (users []string, err error) {
 	err = q.Each(func(r db.Rows) error {
-		accounts = append(accounts, strings.Fields(r.Text(0))...)
+		users = append(users, strings.Fields(r.Text(0))...)
 		return nil
 	}, `SELECT involved FROM approval WHERE subject_id = $1`, subjectID)
-	return accounts, err
+	return users, err
 }

@@ -92,7 +92,7 @@ func (a Approval) roleChanges(q db.Q, people []string, now int64) ([]api.Approva
 	list, roles := []api.ApprovalChange{}, map[string]access.Role{}
 	add := func(resource, actions string) error {
 		var newest Newest
-		return EachRecent(q, a.WorkspaceID, a.number, resource, now, func(row api.ApprovalChange) {
+		return EachRecent(q, a.WorkspaceID, a.Number, resource, now, func(row api.ApprovalChange) {
 			if strings.HasPrefix(row.Action, actions) && newest.Keep("", row) {
 				list = append(list, row)
 			}

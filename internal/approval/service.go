@@ -143,7 +143,7 @@ func (s *Service) Waiting(ctx context.Context, by db.Caller, workspaceID string)
 	err = s.db.Read(ctx, func(q db.Q) error {
 		n = 0
 		return q.EachOf(list, func(r db.Rows) error {
-			if !(Approval{involved: r.Text(0)}).involves(by.ID) {
+			if !(Approval{record: record{Involved: r.Text(0)}}).involves(by.ID) {
 				n++
 			}
 			return nil
@@ -157,8 +157,8 @@ func (s *Service) wire(who viewer, a Approval, full bool) (api.Approval, error) 
 	out := api.Approval{
 		ID: a.ID, WorkspaceID: a.WorkspaceID, Kind: a.Kind, State: a.State, SubjectID: a.SubjectID, SubjectVersion: a.Version, EntryID: a.AboutID,
 		Digest: a.shown(), RequestedBy: a.Maker, CreatedAt: a.CreatedAt, ExpiresAt: a.ExpiresAt,
-		ApprovalsNeeded: a.needed, Approvals: a.votes, Role: a.role, KeysMayApprove: a.keysMay,
-		DecidedBy: a.decider, DecidedAt: a.decidedAt, Verification: a.Verification, Reason: a.Reason,
+		ApprovalsNeeded: a.NeededVotes, Approvals: a.votes, Role: a.Role, KeysMayApprove: a.KeysMay,
+		DecidedBy: a.decider, DecidedAt: a.DecidedAt, Verification: a.Verification, Reason: a.Reason,
 	}
 	var err error
 	if out.Summary, out.Fields, err = s.kinds[a.Kind].Show(a, full); err != nil || a.State != api.ApprovalPending {
@@ -184,7 +184,7 @@ func (s *Service) enter(ctx context.Context, by db.Caller, id string, need func(
 	if err == nil {
 		held, err = s.authority.Held(ctx, by.Actor, found.WorkspaceID, need(s.kinds[found.Kind]))
 	}
-	if err == nil && found.mode != "" && !by.Scope.InMode(found.mode) {
+	if err == nil && found.Mode != "" && !by.Scope.InMode(found.Mode) {
 		err = fault.Missing("approval")
 	}
 	if err != nil {
@@ -234,9 +234,9 @@ func (s *Service) Get(ctx context.Context, by db.Caller, in Input) (api.Approval
 }
 
 // IsEmailProved reports whether the address of a person is proved to be theirs. It is nil for a machine client.
-func IsEmailProved(q db.Q, accountID string) (*bool, error) {
+func IsEmailProved(q db.Q, userID string) (*bool, error) {
 	var proof string
-	found, err := q.Row(`SELECT email_proof FROM account WHERE id = $1 AND kind = 'person'`, accountID).Scan(&proof)
+	found, err := q.Row(`SELECT email_proof FROM account WHERE id = $1 AND kind = 'person'`, userID).Scan(&proof)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -263,7 +263,7 @@ func (s *Service) mayDecide(q db.Q, a Approval, now int64) ([]string, error) {
 func (s *Service) approversOf(a Approval, people map[access.Pair]access.SecondPerson) (list []string) {
 	kind := s.kinds[a.Kind]
 	for _, id := range people[kind.Pair].Approvers() {
-		if !a.involves(id) && people[kind.Pair].WillCount(id, a.role, a.CreatedAt) && (kind.Also.Approve == "" || people[kind.Also].WillCount(id, "", a.CreatedAt)) {
+		if !a.involves(id) && people[kind.Pair].WillCount(id, a.Role, a.CreatedAt) && (kind.Also.Approve == "" || people[kind.Also].WillCount(id, "", a.CreatedAt)) {
 			list = append(list, id)
 		}
 	}

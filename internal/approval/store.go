@@ -1,7 +1,6 @@
 package approval
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -14,27 +13,49 @@ import (
 	"bursar/internal/vault"
 )
 
-const columns = `a.id, a.workspace_id, w.number, a.kind, a.subject_id, a.subject_version, a.about_id, a.digest, a.payload_sealed, a.maker, a.involved,
-	a.state, d.id, d.email, d.name, a.decided_at, a.verification, a.reason, a.created_at, a.expires_at,
-	a.needed, a.role, a.keys_may, a.revision, a.mode
-	FROM approval a JOIN workspace w ON w.id = a.workspace_id LEFT JOIN account d ON d.id = a.decided_by`
-
-// row is an approval whose payload is still sealed.
-type row struct {
-	Approval
-	sealed []byte
-	maker  string
-	mode   string // of the money that it is about
+// record is a row of the table approval.
+type record struct {
+	ID           string `db:"id"`
+	WorkspaceID  string `db:"workspace_id"`
+	Number       int64  `db:"number,computed"` // of the workspace
+	Kind         string `db:"kind"`
+	Mode         string `db:"mode"` // of the money that it is about
+	SubjectID    string `db:"subject_id"`
+	Version      int64  `db:"subject_version"` // of the subject
+	AboutID      string `db:"about_id"`
+	Digest       string `db:"digest"`
+	Sealed       []byte `db:"payload_sealed"`
+	SealedBy     int64  `db:"sealed_by"`
+	MakerID      string `db:"maker_id"`
+	MakerText    string `db:"maker"`
+	Involved     string `db:"involved"`
+	NeededVotes  int64  `db:"needed"`
+	Role         string `db:"role"`
+	KeysMay      bool   `db:"keys_may"`
+	State        string `db:"state"`
+	Told         string `db:"told"`
+	Revision     int64  `db:"revision"` // how often lines were dropped
+	DecidedAt    int64  `db:"decided_at,null"`
+	Verification string `db:"verification"`
+	Reason       string `db:"reason"`
+	CreatedAt    int64  `db:"created_at"`
+	ExpiresAt    int64  `db:"expires_at"`
 }
 
+var (
+	selection = db.Select[record]("a", map[string]string{"number": "w.number"})
+	insertion = db.InsertInto[record]("approval")
+	columns   = selection.Columns + `, d.id, d.email, d.name
+	FROM approval a JOIN workspace w ON w.id = a.workspace_id LEFT JOIN account d ON d.id = a.decided_by`
+)
+
+// row is an approval whose payload is still sealed.
+type row struct{ Approval }
+
 func readRow(r db.Rows) row {
-	a := row{Approval: Approval{
-		ID: r.Text(0), WorkspaceID: r.Text(1), number: r.Int(2), Kind: r.Text(3), SubjectID: r.Text(4), Version: r.Int(5), AboutID: r.Text(6),
-		digest: r.Text(7), involved: r.Text(10), State: r.Text(11), decidedAt: r.Int(15), Verification: r.Text(16), Reason: r.Text(17),
-		CreatedAt: r.Int(18), ExpiresAt: r.Int(19), needed: r.Int(20), role: r.Text(21), keysMay: r.Bool(22), revision: r.Int(23),
-	}, sealed: bytes.Clone(r.Raw(8)), maker: r.Text(9), mode: r.Text(24)}
-	if !r.Null(12) {
-		a.decider = &api.User{ID: r.Text(12), Email: r.Text(13), Name: r.Text(14)}
+	a := row{Approval{record: selection.Read(r)}}
+	if d := selection.Count; !r.Null(d) {
+		a.decider = &api.User{ID: r.Text(d), Email: r.Text(d + 1), Name: r.Text(d + 2)}
 	}
 	return a
 }
@@ -42,17 +63,17 @@ func readRow(r db.Rows) row {
 // open opens the payload. It may read a key from the store, so call it after db.Read: readers that each wait for a second connection would
 // deadlock.
 func (s *Service) open(a row) (Approval, error) {
-	text, err := s.vault.Open(a.number, vault.ApprovalPayload(a.ID), a.sealed)
+	text, err := s.vault.Open(a.Number, vault.ApprovalPayload(a.ID), a.Sealed)
 	if errors.Is(err, vault.ErrLost) {
 		text, err = []byte(`{"of":{}}`), nil // it can be rejected, and requested again
 	} else if err == nil {
-		a.changed = a.digest != digestOf(a.Kind, a.WorkspaceID, a.SubjectID, a.Version, text)
+		a.changed = a.Digest != digestOf(a.Kind, a.WorkspaceID, a.SubjectID, a.Version, text)
 	}
 	if err != nil {
 		return a.Approval, err
 	}
 	a.payload = text
-	if err := json.Unmarshal([]byte(a.maker), &a.Maker); err != nil {
+	if err := json.Unmarshal([]byte(a.MakerText), &a.Maker); err != nil {
 		return a.Approval, err
 	}
 	var sealed payload
@@ -60,7 +81,7 @@ func (s *Service) open(a row) (Approval, error) {
 		return a.Approval, fmt.Errorf("read what the approval %s is for: %w", a.ID, err)
 	}
 	if d := sealed.Demand; d != nil { // a payload sealed with a lost key has none
-		a.needed, a.role, a.keysMay, a.involved, a.Maker = d.Needed, d.Role, d.KeysMay, d.Involved, d.Maker
+		a.NeededVotes, a.Role, a.KeysMay, a.Involved, a.Maker = d.Needed, d.Role, d.KeysMay, d.Involved, d.Maker
 	}
 	return a.Approval, nil
 }
@@ -91,7 +112,7 @@ func readVotes(q db.Q, i *db.Integrity, rows []row) error {
 	list.Add(`) ORDER BY v.at, v.account_id`)
 	return q.EachOf(list, func(r db.Rows) error {
 		one := &rows[at[r.Text(0)]]
-		if !(ballot{r.Text(0), one.digest, r.Text(1), r.Int(4), r.Text(5), r.Text(6), r.Text(7)}).isAuthentic(i, r.Raw(8)) {
+		if !(ballot{r.Text(0), one.Digest, r.Text(1), r.Int(4), r.Text(5), r.Text(6), r.Text(7)}).isAuthentic(i, r.Raw(8)) {
 			return nil
 		}
 		one.votes = append(one.votes, api.ApprovalVote{ID: r.Text(1), Email: r.Text(2), Name: r.Text(3), At: r.Int(4), Verification: r.Text(5), EmailProved: r.Text(9) == access.ProvedAddress})
@@ -141,7 +162,7 @@ func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first
 		return 0, false, nil
 	}
 	_, err = tx.Row(`UPDATE approval SET votes = votes + 1 WHERE id = $1 AND digest = $2 AND revision = $3 AND state = 'pending' AND expires_at > $4 RETURNING votes`,
-		a.ID, a.digest, a.revision, tx.Now()).Scan(&votes)
+		a.ID, a.Digest, a.Revision, tx.Now()).Scan(&votes)
 	if err != nil || votes == 0 {
 		return 0, false, err
 	}
@@ -149,10 +170,10 @@ func vote(tx *db.Tx, a Approval, d decision, by audit.Actor) (votes int64, first
 	if err != nil {
 		return 0, false, err
 	}
-	v := ballot{a.ID, a.digest, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID}
+	v := ballot{a.ID, a.Digest, by.ID, tx.Now(), d.verification, by.SessionID, by.KeyID}
 	first, err = tx.Row(`INSERT INTO approval_vote (approval_id, account_id, at, verification, session_id, key_id, mac, origin_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 		ON CONFLICT (approval_id, account_id) DO NOTHING RETURNING account_id`,
-		v.approvalID, v.accountID, v.at, v.verification, v.sessionID, v.keyID, v.code(tx.Integrity()), origin).Scan(new(string))
+		v.approvalID, v.userID, v.at, v.verification, v.sessionID, v.keyID, v.code(tx.Integrity()), origin).Scan(new(string))
 	return votes, first, err
 }
 
@@ -161,5 +182,5 @@ func swap(tx *db.Tx, a Approval, d decision, by string) (bool, error) {
 	return tx.Row(`UPDATE approval SET state = $3, decided_by = $4, decided_at = $5, verification = $6, reason = $7,
 			told = CASE WHEN maker_id = $8 THEN $3 ELSE told END
 		WHERE id = $1 AND digest = $2 AND state = 'pending' AND (expires_at > $5 OR $3 = 'expired') RETURNING id`,
-		a.ID, a.digest, d.state, db.NullText(by), tx.Now(), d.verification, d.reason, by).Scan(new(string))
+		a.ID, a.Digest, d.state, db.NullText(by), tx.Now(), d.verification, d.reason, by).Scan(new(string))
 }

@@ -14,7 +14,7 @@ import (
 	"bursar/internal/mail"
 )
 
-// mailsTo bounds how often an account is mailed about approvals of a workspace.
+// mailsTo bounds how often a user is mailed about approvals of a workspace.
 var mailsTo = budget.Kind{Name: "mails about approvals, by account and workspace", Burst: 5, Every: 20 * time.Minute}
 
 // tellBatch is how many approvals are read at a time.
@@ -61,7 +61,7 @@ func (s *Service) unnotified(ctx context.Context) (news []unnotified, err error)
 		news = make([]unnotified, len(rows))
 		for i, r := range rows {
 			if err == nil {
-				err = json.Unmarshal([]byte(r.maker), &r.Maker)
+				err = json.Unmarshal([]byte(r.MakerText), &r.Maker)
 			}
 			news[i].Approval = r.Approval
 			if err == nil && r.State == api.ApprovalPending && s.mail.Configured() {
@@ -77,7 +77,7 @@ func (s *Service) mailAll(tx *db.Tx, news []unnotified) error {
 	if !s.mail.Configured() {
 		return nil
 	}
-	type reader struct{ workspaceID, accountID string }
+	type reader struct{ workspaceID, userID string }
 	waiting := map[reader]mail.ApprovalsWait{}
 	var readers []reader
 	for _, a := range news {
@@ -101,7 +101,7 @@ func (s *Service) mailAll(tx *db.Tx, news []unnotified) error {
 	}
 	for _, r := range readers {
 		m := waiting[r]
-		err := s.Mail(tx, r.workspaceID, r.accountID, func(email, workspace, page string) mail.Message {
+		err := s.Mail(tx, r.workspaceID, r.userID, func(email, workspace, page string) mail.Message {
 			m.To, m.Workspace, m.Link = email, workspace, page+"/approvals"
 			return m.Message()
 		})
@@ -137,19 +137,19 @@ func (s *Service) Approvers(q db.Q, id string) ([]string, error) {
 	return s.mayDecide(q, r.Approval, s.db.Now())
 }
 
-// Mail mails an account, if it is still a member of the workspace, within its budget and unless the queue is full. The link leads to the
+// Mail mails a user, if it is still a member of the workspace, within its budget and unless the queue is full. The link leads to the
 // page of the workspace, which shows what was not mailed.
-func (s *Service) Mail(tx *db.Tx, workspaceID, accountID string, message func(email, workspace, page string) mail.Message) error {
+func (s *Service) Mail(tx *db.Tx, workspaceID, userID string, message func(email, workspace, page string) mail.Message) error {
 	if !s.mail.Configured() {
 		return nil
 	}
 	var email, workspace string
 	_, err := tx.Row(`SELECT a.email, w.name FROM live_member l JOIN account a ON a.id = l.account_id JOIN workspace w ON w.id = l.workspace_id
-		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status = 'active'`, workspaceID, accountID).Scan(&email, &workspace)
+		WHERE l.workspace_id = $1 AND l.account_id = $2 AND a.status = 'active'`, workspaceID, userID).Scan(&email, &workspace)
 	if err != nil || email == "" {
 		return err
 	}
-	if err = s.budgets.Take(tx, mailsTo.Of(accountID+" "+workspaceID)); err == nil {
+	if err = s.budgets.Take(tx, mailsTo.Of(userID+" "+workspaceID)); err == nil {
 		err = s.mail.Queue(tx, mail.Notices, message(email, workspace, s.publicURL+"/w/"+workspaceID))
 	}
 	var limited *fault.Fault

@@ -22,7 +22,7 @@ import (
 // maxStranded bounds how many approvals are searched for those that no one can approve.
 const maxStranded = 1000
 
-// vacancyMails bounds how often an account is mailed that a workspace has no second person.
+// vacancyMails bounds how often a user is mailed that a workspace has no second person.
 var vacancyMails = budget.Kind{Name: "mails about second people, by account and workspace", Burst: 5, Every: time.Hour}
 
 // Ready prepares the vault for approvals of a workspace, before a transaction that makes some.
@@ -39,7 +39,7 @@ func (s *Service) FindSame(q db.Q, kind, workspaceID, subjectID string, same any
 	rows, err := db.Collect(q, readRow, `SELECT `+columns+` WHERE a.subject_id = $1 AND a.state = 'pending' AND a.kind = $2 AND a.workspace_id = $3 ORDER BY a.id`,
 		subjectID, kind, workspaceID)
 	for _, r := range rows {
-		sealed, err := s.vault.Open(r.number, vault.ApprovalPayload(r.ID), r.sealed)
+		sealed, err := s.vault.Open(r.Number, vault.ApprovalPayload(r.ID), r.Sealed)
 		if errors.Is(err, vault.ErrLost) || r.ExpiresAt <= s.db.Now() {
 			continue
 		}
@@ -66,8 +66,8 @@ func (s *Service) Stranded(tx *db.Tx, workspaceID string) (n int, err error) {
 		}
 	}
 	return n, tx.Each(func(r db.Rows) error {
-		a := Approval{Kind: r.Text(0), involved: r.Text(1), needed: r.Int(2), role: r.Text(3), CreatedAt: r.Int(4)}
-		if int64(len(s.approversOf(a, people))) < a.needed {
+		a := Approval{record: record{Kind: r.Text(0), Involved: r.Text(1), NeededVotes: r.Int(2), Role: r.Text(3), CreatedAt: r.Int(4)}}
+		if int64(len(s.approversOf(a, people))) < a.NeededVotes {
 			n++
 		}
 		return nil

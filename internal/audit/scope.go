@@ -15,7 +15,7 @@ const (
 	BothModes   = "both"
 )
 
-// Scope limits a credential to a part of what its account may do. The zero value has no limits, but does not allow administration.
+// Scope limits a credential to a part of what its user may do. The zero value has no limits, but does not allow administration.
 type Scope struct {
 	Permissions  []string `json:"permissions,omitzero"`   // nil means all
 	WorkspaceIDs []string `json:"workspace_ids,omitzero"` // nil means all

@@ -45,7 +45,7 @@ func InitKey(ctx context.Context, d *db.DB, file string) (*tree.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = db.Write(ctx, d, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, d, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("the key is in every checkpoint that it signs")
 		return struct{}{}, exempt, tx.Exec(`UPDATE audit_tree SET verifier = $1, origin = $2 WHERE verifier = ''`, key.Verifier(), key.Name())
 	})

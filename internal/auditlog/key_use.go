@@ -8,7 +8,7 @@ import (
 	"bursar/internal/db"
 )
 
-// maxKeys is how many keys are included: the key itself, and the newest of those that depend on it. An account has a hundred live keys at
+// maxKeys is how many keys are included: the key itself, and the newest of those that depend on it. A user has a hundred live keys at
 // most.
 const maxKeys = 4000
 

@@ -88,7 +88,7 @@ func (s *Signer) post(ctx context.Context, newest Signed) error {
 		return err
 	}
 	message := mail.Checkpoint{To: s.mailTo, Text: string(newest.Text), At: time.UnixMilli(newest.At)}.Message()
-	_, err = db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		first, err := tx.Row(`UPDATE audit_tree SET mailed_at = $1 WHERE mailed_at = $2 RETURNING mailed_at`, now, last).Scan(new(int64))
 		if err == nil && first { // and no other node was first
 			err = s.mailer.Queue(tx, mail.Notices, message)

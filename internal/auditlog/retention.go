@@ -146,7 +146,7 @@ func (t *Retention) batch(ctx context.Context, log *agedLog) (erased int, more b
 	if err != nil || to == from {
 		return 0, false, err
 	}
-	_, err = db.Write(ctx, t.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, t.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		event := audit.Event{
 			Action: audit.AuditErased, WorkspaceID: log.workspaceID, OrganizationID: log.organization, ResourceID: fmt.Sprintf("seq %d-%d", from+1, to),
 			Description: fmt.Sprintf("Erased what was personal in %d audit entries that are older than %d days", len(rows), log.days),

@@ -142,7 +142,7 @@ func (s *Sequencer) batch(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	var streams map[streamKey]stream
-	_, err = db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("a place in the log is no change that the log tells of")
 		state := state // the function may run again
 		if state.Renumbered() {

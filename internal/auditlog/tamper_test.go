@@ -335,6 +335,35 @@ func TestAForkSignedWithTheRightKeyIsFound(t *testing.T) {
 	})
 }
 
+func TestManyForgedRowsAreCutShort(t *testing.T) {
+	t.Parallel()
+	n := servertest.Start(t, dbtest.SQLite(t), servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
+	x := n.Tenant(t)
+	for range 3 {
+		events := make([]audit.Event, 500)
+		for i := range events {
+			events[i] = rowOf(x, i)
+		}
+		if err := db.Record(t.Context(), n.DB, db.Caller{}, audit.All(events...), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.SequenceAudit(t)
+	var report auditlog.StoreReport
+	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		f := &forger{t: t, tx: tx, sqlite: true}
+		f.disarm()
+		f.exec(`UPDATE audit_log SET personal = '["Eve","","",""]'`)
+		var err error
+		report, err = auditlog.VerifyRead(tx.Q, n.DB, n.Server.AuditSigner().Key(), nil)
+		return struct{}{}, audit.None("a test"), errors.Join(err, errUndo)
+	})
+	edited := strings.Count(strings.Join(findings(report), "\n"), string(tree.Edited))
+	if !errors.Is(err, errUndo) || !report.Stopped || edited != 1000 || len(report.Failures) != edited || report.Rows < 1500 {
+		t.Errorf("%d rows, %d failures, of them %d edited, stopped %t: %v", report.Rows, len(report.Failures), edited, report.Stopped, err)
+	}
+}
+
 // A row that was changed in the store is named by whoever verifies an export of it.
 func TestAnExportShowsWhatWasDoneToTheStore(t *testing.T) {
 	signed(t, func(t *testing.T, n *servertest.Node) {

@@ -158,7 +158,7 @@ func (b *treeBuilder) batch(ctx context.Context, goal *int64) (done bool, err er
 
 // store stores the changes of a batch, unless another node has already done so.
 func (b *treeBuilder) store(ctx context.Context, old, next treeState, tiles map[tileID][]byte, newest head) error {
-	_, err := db.Write(ctx, b.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err := db.Write(ctx, b.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("a leaf of the log's own tree is no change that the log tells of")
 		var size int64
 		// This comparison is all that keeps two nodes from adding the same rows.

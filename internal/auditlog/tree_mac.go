@@ -45,7 +45,7 @@ func (s treeState) code(key *tree.Key, tiles *Tiles, newest head) (string, error
 
 // adopt authenticates the tree of a new store, which has no leaves and no code yet.
 func (s *Signer) adopt(ctx context.Context) error {
-	_, err := db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("the tree of the log is as it was")
 		state, err := readTree(tx.Q)
 		if err != nil || state.mac != "" || state.size > 0 || state.restart != "" || len(s.signed.Text) > 0 {

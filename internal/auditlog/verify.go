@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -15,14 +16,12 @@ import (
 	"bursar/internal/db"
 )
 
-// maxMistaken is how many rows that do not match their leaves are compared with each other.
-const maxMistaken = 300
-
 // StoreReport is the result of the verification of a store.
 type StoreReport struct {
 	Rows, Streams, Heads, Size int64
 	Former                     *tree.Checkpoint // the last checkpoint of the log before this one, if it was restarted
 	Failures                   []tree.Failure
+	Stopped                    bool // whether so many rows do not match their leaves that the others were not compared
 }
 
 // VerifyStore recomputes all data of the audit log in the store. It computes leaves from
@@ -45,7 +44,8 @@ func VerifyStore(ctx context.Context, d *db.DB, key *tree.Key, kept []byte) (Sto
 
 // VerifyRead is VerifyStore for the state that a query reads.
 func VerifyRead(q db.Q, d *db.DB, key *tree.Key, kept []byte) (StoreReport, error) {
-	v := &storeVerifier{q: q, db: d, key: key, counts: tree.NewCounts(), badTiles: map[tileID]bool{}, missing: map[string]mistakenRow{}}
+	v := &storeVerifier{q: q, db: d, key: key, counts: tree.NewCounts(), strange: map[int64]tree.Row{}, missing: map[string]tree.Row{}}
+	v.tiles, v.badTiles = NewTiles(q), map[tileID]bool{}
 	if len(kept) > 0 {
 		point, err := tree.ReadCheckpoint(kept, key.Verifier())
 		if err != nil {
@@ -61,6 +61,7 @@ func VerifyRead(q db.Q, d *db.DB, key *tree.Key, kept []byte) (StoreReport, erro
 	return v.report, err
 }
 
+// storeVerifier is the store as a source of a tree.Matcher. The place of a row is its position in the whole log.
 type storeVerifier struct {
 	q      db.Q
 	db     *db.DB
@@ -71,17 +72,10 @@ type storeVerifier struct {
 	state   treeState
 	streams map[int64]*verifiedStream
 	counts  *tree.Counts
-	next    head  // the next head; its number is 0 after the last
-	last    head  // the last head that was reached
-	index   int64 // of the next leaf
-
-	stored, computed tree.Compact           // the tree since the last head, from the leaves of the tiles, and from those of the rows
-	mistaken         []mistakenRow          // since the last head
-	changed          []mistakenRow          // rows that were changed
-	missing          map[string]mistakenRow // rows that are not at their places
-	badTiles         map[tileID]bool
-	tiles            *Tiles
-	keptMet          bool
+	match   *tree.Matcher
+	strange map[int64]tree.Row  // rows that are not in order, by their positions
+	missing map[string]tree.Row // rows that are not at their places
+	storedTree
 }
 
 type verifiedStream struct {
@@ -92,15 +86,6 @@ type verifiedStream struct {
 	workspaceID  string
 	size, seen   int64
 	erased       tree.Erasures
-}
-
-// mistakenRow is a row whose leaf is not the one in the tree.
-type mistakenRow struct {
-	stream, seq int64
-	id          string
-	commitment  [32]byte
-	index       int64
-	leaf        tlog.Hash // in the tree
 }
 
 func (v *storeVerifier) fail(f tree.Failure) { v.report.Failures = append(v.report.Failures, f) }
@@ -118,55 +103,19 @@ func (v *storeVerifier) all() (err error) {
 	if operator := v.streams[0]; operator != nil {
 		v.count(operator, 0) // counted before it has rows
 	}
-	if v.next, err = v.headAfter(0); err != nil {
-		return err
-	}
 	if v.state.restart != "" {
 		former, err := tree.ReadCheckpoint([]byte(v.state.restart), v.key.Verifier())
 		if err != nil {
 			return fmt.Errorf("the checkpoint that the log was restarted after: %w", err)
 		}
 		v.report.Former = &former
-		if err := v.leaf(tree.RestartLeaf([]byte(v.state.restart)), nil); err != nil {
-			return err
-		}
 	}
-	var position int64
-	for {
-		rows, err := v.rowsAfter(position)
-		if err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if row.position > position+1 {
-				v.fail(tree.Failure{Kind: tree.Removed, Why: lostPlaces(position+1, row.position-1)})
-				if err := v.skip(position, row.position-1); err != nil {
-					return err
-				}
-			}
-			position = row.position
-			if err := v.row(row); err != nil {
-				return err
-			}
-		}
-		if len(rows) == 0 {
-			break
-		}
+	if err := v.rows(); err != nil {
+		return err
 	}
-	if position < v.state.rows {
-		v.fail(tree.Failure{Kind: tree.CutOff, Why: lostPlaces(position+1, v.state.rows)})
-		if err := v.skip(position, v.state.rows); err != nil {
-			return err
-		}
-	}
-	if v.next.number > 0 {
-		v.fail(tree.Failure{Kind: tree.CutOff, Why: fmt.Sprintf("the tree ends before its head %d, which has %d leaves", v.next.number, v.next.size)})
-	}
-	v.changed = append(v.changed, v.mistaken...) // after the last head
 	if err := v.columns(); err != nil {
 		return err
 	}
-	v.explain()
 	v.checkStreams()
 	v.checkKept()
 	if err := v.checkTiles(); err != nil {
@@ -181,6 +130,44 @@ func (v *storeVerifier) all() (err error) {
 		return err
 	}
 	return v.checkAuthentic()
+}
+
+// rows compares all rows that have a place with the tree.
+func (v *storeVerifier) rows() error {
+	v.match = tree.NewMatcher(v, v.state.rows)
+	var position int64
+	for {
+		rows, err := v.rowsAfter(position)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			row := &rows[i]
+			if err := v.reach(row.position); err != nil {
+				return err
+			}
+			if row.position > position+1 {
+				v.fail(tree.Failure{Kind: tree.Removed, Why: lostPlaces(position+1, row.position-1)})
+			}
+			position = row.position
+			if err := v.row(row); err != nil {
+				return err
+			}
+		}
+		if len(rows) == 0 {
+			break
+		}
+	}
+	if position < v.state.rows {
+		v.fail(tree.Failure{Kind: tree.CutOff, Why: lostPlaces(position+1, v.state.rows)})
+	}
+	if err := v.reach(math.MaxInt64); err != nil {
+		return err
+	}
+	if err := v.endSegment(); err != nil || v.match.Stopped {
+		return err
+	}
+	return v.match.End()
 }
 
 func lostPlaces(from, to int64) string {
@@ -202,19 +189,6 @@ func (v *storeVerifier) readStreams() error {
 		FROM audit_stream s LEFT JOIN workspace w ON w.number = s.workspace_number ORDER BY s.number`)
 }
 
-// headAfter returns the head that follows a number. Its number is 0 if there is none.
-func (v *storeVerifier) headAfter(number int64) (h head, err error) {
-	err = v.q.Each(func(r db.Rows) error {
-		h = head{number: r.Int(0), size: r.Int(1), rows: r.Int(2)}
-		copy(h.root[:], r.Raw(3))
-		return nil
-	}, `SELECT number, size, rows, root FROM audit_head WHERE number > $1 ORDER BY number LIMIT 1`, number)
-	if err == nil && h.number > number+1 {
-		v.fail(tree.Failure{Kind: tree.Removed, Why: fmt.Sprintf("the head %d of the tree is missing", number+1)})
-	}
-	return h, err
-}
-
 // storedRow is a row of the log with its place.
 type storedRow struct {
 	position int64
@@ -234,22 +208,40 @@ func (v *storeVerifier) rowsAfter(position int64) (rows []storedRow, err error) 
 }
 
 // row compares a row with its leaf.
-func (v *storeVerifier) row(row storedRow) error {
+func (v *storeVerifier) row(row *storedRow) error {
 	s := v.streams[row.Stream]
 	if s == nil {
 		v.fail(tree.Failure{Kind: tree.Moved, Seq: row.Seq, ID: row.ID, Why: fmt.Sprintf("its stream %d does not exist", row.Stream)})
-		return v.skip(row.position-1, row.position)
+		return nil
 	}
 	s.seen++
 	v.count(s, row.Seq)
 	if row.missing {
-		v.missing[row.ID] = mistakenRow{stream: row.Stream, seq: row.Seq, id: row.ID}
-		return v.skip(row.position-1, row.position)
+		v.missing[row.ID] = tree.Row{Stream: row.Stream, Seq: row.Seq}
+		return nil
 	}
 	v.report.Rows++
-	commitment, _ := tree.RowCommitment(row.AuditProofRow)
 	s.erased.See(row.AuditProofRow)
-	return v.leaf(tree.RowLeaf(s.Number, s.tag, row.Seq, commitment), &mistakenRow{stream: s.Number, seq: row.Seq, id: row.ID, commitment: commitment})
+	if row.position > v.to || v.match.Stopped { // not in the tree yet
+		return nil
+	}
+	compared, before := v.rowOf(s, row), v.match.InOrder
+	_, err := v.match.Add(compared)
+	if v.match.InOrder == before {
+		v.strange[row.position] = compared
+	}
+	if errors.Is(err, tree.ErrTooMany) {
+		v.report.Stopped = true
+		err = v.match.End()
+	}
+	return err
+}
+
+// rowOf computes the leaf of a row.
+func (v *storeVerifier) rowOf(s *verifiedStream, row *storedRow) tree.Row {
+	commitment, _ := tree.RowCommitment(row.AuditProofRow)
+	return tree.Row{Place: row.position, Stream: s.Number, Seq: row.Seq, ID: row.ID, Commitment: commitment,
+		Leaf: tree.RowHash(s.Number, s.tag, row.Seq, commitment)}
 }
 
 func (v *storeVerifier) count(s *verifiedStream, seq int64) {
@@ -311,167 +303,53 @@ func (v *storeVerifier) columns() error {
 		return nil
 	}, `SELECT a.id, a.workspace_number, a.organization_id, a.actor_id_key, a.action_key, a.resource_type_key, a.resource_id_key, a.outcome_key, p.stream, p.seq, a.entry
 		FROM audit_log a LEFT JOIN audit_place p ON p.audit_id = a.id`)
-	for _, row := range v.missing {
-		v.fail(tree.Failure{Kind: tree.Removed, Stream: v.streams[row.stream].Name, Seq: row.seq, ID: row.id, Why: "it has a place and is not in the log"})
+	for id, row := range v.missing {
+		v.fail(tree.Failure{Kind: tree.Removed, Stream: v.streams[row.Stream].Name, Seq: row.Seq, ID: id, Why: "it has a place and is not in the log"})
 	}
 	return err
 }
 
-// leaf compares a computed leaf with the one in the tree. If the leaf is the last before
-// that of the next head, it continues with the head.
-func (v *storeVerifier) leaf(text []byte, row *mistakenRow) error {
-	hash := tlog.RecordHash(text)
-	return v.add(&hash, row)
+// LeafAt implements tree.Source.
+func (v *storeVerifier) LeafAt(position int64, commitment [32]byte) (tlog.Hash, bool) {
+	row, ok := v.strange[position]
+	if !ok {
+		return tlog.Hash{}, false
+	}
+	return tree.RowHash(row.Stream, v.streams[row.Stream].tag, row.Seq, commitment), true
 }
 
-// skip skips leaves whose rows are lost.
-func (v *storeVerifier) skip(position, to int64) error {
-	for ; position < to && position < v.state.rows; position++ {
-		if err := v.add(nil, nil); err != nil {
-			return err
-		}
-	}
-	return nil
+// failRow reports a row that does not match the leaf at its place.
+func (v *storeVerifier) failRow(row tree.Row, kind tree.Kind, why string) {
+	v.fail(tree.Failure{Kind: kind, Stream: v.streams[row.Stream].Name, Seq: row.Seq, ID: row.ID, Why: why})
 }
 
-// add adds a leaf to both trees. The computed one is nil if there is no row.
-func (v *storeVerifier) add(computed *tlog.Hash, row *mistakenRow) error {
-	if v.index >= v.state.size {
-		return nil // not in the tree yet
-	}
-	stored, err := v.storedLeaf(v.index)
-	if err != nil {
-		return err
-	}
-	switch {
-	case stored == nil && computed == nil:
-		stored, computed = &tlog.Hash{}, &tlog.Hash{}
-	case stored == nil:
-		stored = &tlog.Hash{} // the tile is cut off
-	case computed == nil:
-		computed = stored
-	}
-	if *stored != *computed {
-		var at mistakenRow
-		if row != nil {
-			at = *row
-		}
-		at.index, at.leaf = v.index, *stored
-		v.mistaken = append(v.mistaken, at)
-	}
-	v.stored.Add(*stored)
-	v.computed.Add(*computed)
-	v.index++
-	if v.next.number > 0 && v.index == v.next.size-1 {
-		return v.head()
-	}
-	return nil
+// Late implements tree.Source.
+func (v *storeVerifier) Late(row tree.Row, _ bool) {
+	v.failRow(row, tree.Moved, fmt.Sprintf("its position in the whole log is not %d", row.Place))
 }
 
-// head ends a tree with the leaf of its counts. It determines which of the differing
-// leaves are the true ones.
-func (v *storeVerifier) head() error {
-	h := v.next
-	v.next = head{}
-	counts := tlog.RecordHash(tree.CountsLeaf(v.counts.Len(), v.counts.Root()))
-	before := len(v.mistaken)
-	if err := v.add(&counts, nil); err != nil {
-		return err
-	}
-	countsDiffer := len(v.mistaken) > before
-	if h.rows != h.size-h.number-v.state.offset { // leaves are rows, one for each head, and one for a restart
-		v.fail(tree.Failure{Kind: tree.Edited, Why: fmt.Sprintf("the head %d of the tree does not say how many rows are below it", h.number)})
-	}
-	rows := v.mistaken[:before]
-	v.mistaken = nil
-	switch {
-	case v.stored.Root() == h.root:
-		v.changed = append(v.changed, rows...)
-		if countsDiffer && len(rows) == 0 {
-			v.fail(tree.Failure{Kind: tree.CutOff, Why: fmt.Sprintf("the head %d was signed with another number of rows", h.number)})
-		}
-		v.computed = v.stored.Clone()
-	case v.computed.Root() == h.root:
-		for _, at := range rows {
-			v.badTile(0, at.index/tileWidth)
-		}
-		if countsDiffer {
-			v.badTile(0, (v.index-1)/tileWidth)
-		}
-		v.stored = v.computed.Clone()
-	default:
-		v.changed = append(v.changed, rows...)
-		v.fail(tree.Failure{Kind: tree.Edited, Why: fmt.Sprintf("the root of the head %d of the tree is not that of its leaves", h.number)})
-		v.computed = v.stored.Clone()
-	}
-	if v.kept != nil && v.kept.Origin == v.state.origin && v.kept.Size == h.size {
-		v.keptMet = true
-		if root := v.stored.Root(); root != v.kept.Root {
-			v.fail(tree.Failure{Kind: tree.Forked, Why: fmt.Sprintf("the tree of the first %d leaves is not the one whose checkpoint was kept", h.size)})
-		}
-	}
-	v.report.Heads++
-	v.last = h
-	next, err := v.headAfter(h.number)
-	v.next = next
-	return err
-}
-
-func (v *storeVerifier) badTile(level int, number int64) {
-	if id := (tileID{level, number}); !v.badTiles[id] {
-		v.badTiles[id] = true
-		v.fail(tree.Failure{Kind: tree.Edited, Why: fmt.Sprintf("the tile %d of level %d does not have the hashes of its rows", number, level)})
+// Moved implements tree.Source.
+func (v *storeVerifier) Moved(row tree.Row, from int64) {
+	if other := v.strange[from]; other.Stream != row.Stream {
+		v.failRow(row, tree.Swapped, "it belongs to "+v.streams[other.Stream].Name)
+	} else {
+		v.failRow(row, tree.Moved, fmt.Sprintf("its place is %d", other.Seq))
 	}
 }
 
-// storedLeaf reads a leaf from the tiles, or returns nil if they do not have it.
-func (v *storeVerifier) storedLeaf(index int64) (*tlog.Hash, error) {
-	if v.tiles == nil || index%tileWidth == 0 {
-		v.tiles = NewTiles(v.q) // keeps at most one tile in memory
+// Strange implements tree.Source.
+func (v *storeVerifier) Strange(row tree.Row, _ bool) {
+	for _, s := range v.streams { // at the same place of another stream
+		if s.Number != row.Stream && v.match.Has(tree.RowHash(s.Number, s.tag, row.Seq, row.Commitment)) {
+			v.failRow(row, tree.Swapped, "it belongs to "+s.Name)
+			return
+		}
 	}
-	hashes, err := v.tiles.tile(tileID{0, index / tileWidth})
-	at := int(index%tileWidth) * tlog.HashSize
-	if err != nil || len(hashes) < at+tlog.HashSize {
-		return nil, err
-	}
-	hash := tlog.Hash(hashes[at : at+tlog.HashSize])
-	return &hash, nil
+	v.failRow(row, tree.Edited, "its content is not what is in the tree")
 }
 
-// explain determines what was done to rows that do not match their leaves. A row that was
-// moved matches the leaf of another.
-func (v *storeVerifier) explain() {
-	var rows []mistakenRow
-	leaves := map[tlog.Hash]bool{}
-	for _, row := range v.changed {
-		if row.id != "" {
-			rows = append(rows, row)
-			leaves[row.leaf] = true
-		}
-	}
-	for i, row := range rows {
-		f := tree.Failure{Kind: tree.Edited, Stream: v.streams[row.stream].Name, Seq: row.seq, ID: row.id, Why: "its content is not what is in the tree"}
-		for _, other := range rows[:min(len(rows), maxMistaken)] {
-			s := v.streams[other.stream]
-			if i >= maxMistaken || !leaves[tlog.RecordHash(tree.RowLeaf(s.Number, s.tag, other.seq, row.commitment))] {
-				continue
-			}
-			f.Kind, f.Why = tree.Moved, fmt.Sprintf("its place is %d", other.seq)
-			if other.stream != row.stream {
-				f.Kind, f.Why = tree.Swapped, fmt.Sprintf("it belongs to %s", s.Name)
-			}
-			break
-		}
-		if f.Kind == tree.Edited {
-			for _, s := range v.streams { // at the same place of another stream
-				if s.Number != row.stream && row.leaf == tlog.RecordHash(tree.RowLeaf(s.Number, s.tag, row.seq, row.commitment)) {
-					f.Kind, f.Why = tree.Swapped, fmt.Sprintf("it belongs to %s", s.Name)
-				}
-			}
-		}
-		v.fail(f)
-	}
-}
+// Lost implements tree.Source. The rows that are missing have been reported.
+func (v *storeVerifier) Lost(_, _ int64) {}
 
 // checkStreams compares the stored state of streams with their rows.
 func (v *storeVerifier) checkStreams() {
@@ -484,59 +362,4 @@ func (v *storeVerifier) checkStreams() {
 			v.fail(f)
 		}
 	}
-}
-
-// checkKept compares the tree with the checkpoint that is kept outside the store.
-func (v *storeVerifier) checkKept() {
-	switch {
-	case v.kept == nil || v.keptMet:
-	case v.kept.Origin != v.state.origin:
-		if err := v.kept.restarted(v.state); err != nil {
-			v.fail(tree.Failure{Kind: tree.Forked, Why: err.Error()})
-		}
-	case v.kept.Size > v.last.size:
-		v.fail(tree.Failure{Kind: tree.CutOff, Why: fmt.Sprintf("the tree has %d leaves, and the checkpoint that was kept has %d", v.last.size, v.kept.Size)})
-	default:
-		v.fail(tree.Failure{Kind: tree.Forked, Why: fmt.Sprintf("the tree was never signed with %d leaves, as the checkpoint that was kept says", v.kept.Size)})
-	}
-}
-
-// checkAuthentic checks that the state of the tree was written with the key. If nothing else
-// was changed, the state was.
-func (v *storeVerifier) checkAuthentic() error {
-	newest, err := readHead(v.q, v.state.heads)
-	if err == nil {
-		err = v.state.authentic(v.key, NewTiles(v.q), newest)
-	}
-	if errors.Is(err, errNotAuthentic) && v.state.size > 0 {
-		v.fail(tree.Failure{Kind: tree.Edited, Why: err.Error()})
-		err = nil
-	}
-	return err
-}
-
-// checkTiles compares each tile with those below it.
-func (v *storeVerifier) checkTiles() error {
-	for level := 0; v.state.size>>(tileHeight*level) > 0; level++ {
-		full := v.state.size >> (tileHeight * (level + 1)) // tiles of the level that are full
-		for from := int64(0); from < full; from += tileWidth {
-			tiles := NewTiles(v.q)
-			above, err := tiles.tile(tileID{level + 1, from / tileWidth})
-			if err != nil {
-				return err
-			}
-			for number := from; number < min(from+tileWidth, full); number++ {
-				hashes, err := tiles.tile(tileID{level, number})
-				if err != nil {
-					return err
-				}
-				at := int(number-from) * tlog.HashSize
-				fits := len(hashes) == tileWidth*tlog.HashSize && len(above) >= at+tlog.HashSize && tileRoot(hashes) == tlog.Hash(above[at:at+tlog.HashSize])
-				if !fits && !v.badTiles[tileID{level, number}] {
-					v.badTile(level+1, from/tileWidth)
-				}
-			}
-		}
-	}
-	return nil
 }

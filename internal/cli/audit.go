@@ -222,7 +222,7 @@ func (a *auditSource) findResource(ref string) (string, error) {
 		return ref, nil // the log can contain ids that no longer exist
 	}
 	switch kind := audit.ResourceType(a.p.ResourceType); kind {
-	case audit.Member, audit.UserAccount:
+	case audit.Member, audit.UserResource:
 		if a.p.WorkspaceID != "" {
 			m, err := members().find(a.call, ref)
 			return m.ID, err

@@ -199,10 +199,7 @@ func verifyFile(t Terminal, name, key, since string) error {
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", name, err)
 	}
-	printFailures(t, report.Failures)
-	if report.Stopped {
-		fmt.Fprintln(t.Out, "There are more failures than are listed.")
-	}
+	printFailures(t, report.Failures, report.Stopped)
 	summary := fmt.Sprintf("%s of %s in the checkpoint of %s with %d leaves", counted(int(report.Rows), "entry", "entries"), term.Printable(report.Stream.Name), report.Checkpoint.Origin, report.Checkpoint.Size)
 	if since != "" && report.Former == nil {
 		summary += ", which goes on from the checkpoint that was kept"
@@ -237,14 +234,17 @@ func verifyStore(c *cobra.Command, t Terminal, s openedStore, settings config.Au
 	if err != nil {
 		return err
 	}
-	printFailures(t, report.Failures)
+	printFailures(t, report.Failures, report.Stopped)
 	return concludeVerification(t, len(report.Failures), report.Former, fmt.Sprintf("%s in %s, %s and a tree of %d leaves",
 		counted(int(report.Rows), "entry", "entries"), counted(int(report.Streams), "log", "logs"), counted(int(report.Heads), "signed head", "signed heads"), report.Size))
 }
 
-func printFailures(t Terminal, failures []tree.Failure) {
+func printFailures(t Terminal, failures []tree.Failure, stopped bool) {
 	for _, f := range failures {
 		fmt.Fprintln(t.Out, term.Printable(f.String()))
+	}
+	if stopped {
+		fmt.Fprintln(t.Out, "There are more failures than are listed.")
 	}
 }
 

@@ -59,7 +59,7 @@ func resourceWords(kind string) string {
 	switch audit.ResourceType(kind) {
 	case audit.Key:
 		return "API key"
-	case audit.ClientAccount:
+	case audit.ClientResource:
 		return "Machine client"
 	case audit.Log:
 		return "Audit log"

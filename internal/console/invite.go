@@ -24,7 +24,7 @@ type invitePage struct {
 func (v *visit) openLink() (invitePage, error) {
 	secret := v.R.PathValue("link")
 	link, err := v.console.Identity.OpenLink(v.R.Context(), secret)
-	data := invitePage{Link: link, Secret: secret, Mine: link.AccountID == v.Caller.ID,
+	data := invitePage{Link: link, Secret: secret, Mine: link.UserID == v.Caller.ID,
 		Passkeys: v.console.SignIn.TakesPasskeys(), Provider: v.console.SignIn.ProviderName()}
 	for _, r := range link.Roles {
 		data.Roles = append(data.Roles, invitedRole{r.Name, roleSummary(r.Key, r.BuiltIn, r.Permissions)})

@@ -132,7 +132,7 @@ func (v *visit) admit(proven signin.Proven, next string) (path string, err error
 		return "/signin/code", keep(v, purposeCode, halfway{proven, inner(next)})
 	}
 	session, err := v.console.Identity.BeginWeb(v.R.Context(), v.Caller, identity.WebSignIn{
-		AccountID: proven.AccountID, Method: proven.Method, SecondFactor: proven.SecondFactor, Version: proven.Version,
+		UserID: proven.UserID, Method: proven.Method, SecondFactor: proven.SecondFactor, Version: proven.Version,
 		Before: v.cookie(sessionCookie), Browser: v.cookie(browserCookie),
 	})
 	if err != nil {

@@ -19,12 +19,7 @@ import (
 	"bursar/internal/wait"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = dbtest.Must
 
 func TestNoWriteIsLostDoubledOrUnknownWhenThePrimaryDies(t *testing.T) {
 	const writers = 16

@@ -192,6 +192,12 @@ func (in Insertion[T]) Insert(tx *Tx, records ...*T) error {
 	return tx.insertRows(in.into, in.row, in.after, rows)
 }
 
+// InsertNew stores a record, unless it conflicts with another one by the columns of an index. It reports whether it is stored.
+func (in Insertion[T]) InsertNew(tx *Tx, conflict string, record *T) (stored bool, err error) {
+	var one int64
+	return tx.Row(in.into+in.row+" ON CONFLICT "+conflict+" DO NOTHING RETURNING 1", in.values.appendTo(nil, record)...).Scan(&one)
+}
+
 // Update changes columns of a stored record.
 type Update[T any] struct {
 	sql    string

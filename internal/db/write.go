@@ -25,6 +25,9 @@ type Caller struct {
 	CoInitiators []string
 }
 
+// SystemCaller is the program itself, which acts on no one's request.
+func SystemCaller() Caller { return Caller{Actor: audit.SystemActor("bursar")} }
+
 // Write runs fn in a transaction and commits its changes together with the audit event (or
 // events, see audit.All) that it returns. If the request has an idempotency key, the stored
 // answer is part of the commit. Write returns only after all of it is on disk. fn may run

@@ -135,7 +135,7 @@ func (s *Service) RestoreIn(ctx context.Context, by db.Caller, in RestoreInput) 
 
 // Purge removes deleted entries that can no longer be restored.
 func (s *Service) Purge(ctx context.Context) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	cutoff := s.db.Now() - keepDeleted.Milliseconds()
 	for {
 		var due []string

@@ -250,7 +250,7 @@ const settleBatch = 100
 
 // Settle records in the audit log that the cooling time of methods is over. They can be paid without that.
 func (s *Service) Settle(ctx context.Context) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	for {
 		var due [][2]string
 		err := s.db.Read(ctx, func(q db.Q) (err error) {

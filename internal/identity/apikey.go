@@ -20,7 +20,7 @@ import (
 const (
 	apiKeyPrefix = "bk_"
 
-	// maxKeys is the maximum number of live keys of an account.
+	// maxKeys is the maximum number of live keys of a user.
 	maxKeys = 100
 )
 
@@ -34,8 +34,8 @@ func (s *Service) APIKeys(ctx context.Context, by db.Caller, in KeysInput) (web.
 		func(q db.Q, after string, take int) ([]api.APIKey, error) { return keysOf(q, by.ID, only, after, take) }, "api-keys", by.ID, only)
 }
 
-// keysOf reads the keys of an account, or only one of them.
-func keysOf(q db.Q, accountID, only, after string, take int) ([]api.APIKey, error) {
+// keysOf reads the keys of a user, or only one of them.
+func keysOf(q db.Q, userID, only, after string, take int) ([]api.APIKey, error) {
 	var malformed error
 	list, err := db.Collect(q, func(r db.Rows) api.APIKey {
 		scope, err := audit.ParseScope(r.Text(6))
@@ -45,7 +45,7 @@ func keysOf(q db.Q, accountID, only, after string, take int) ([]api.APIKey, erro
 		return api.APIKey{ID: r.Text(0), Name: r.Text(1), CreatedAt: r.Int(2), ExpiresAt: r.Int(3), LastUsedAt: r.Int(4),
 			AllowedCIDRs: strings.Fields(r.Text(5)), Scope: scopeWire(scope)}
 	}, `SELECT id, name, created_at, expires_at, last_used_at, allowed_cidrs, scope FROM api_key
-		WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 AND ($4 = '' OR id = $4) ORDER BY id LIMIT $3`, accountID, after, take, only)
+		WHERE account_id = $1 AND revoked_at IS NULL AND id > $2 AND ($4 = '' OR id = $4) ORDER BY id LIMIT $3`, userID, after, take, only)
 	return list, cmp.Or(err, malformed)
 }
 
@@ -55,7 +55,7 @@ const SetupKeyName = "first key"
 
 // NewKey describes an API key to create.
 type NewKey struct {
-	AccountID    string
+	UserID       string
 	Name         string
 	CreatedAt    int64 // 0 for now
 	ExpiresAt    int64
@@ -79,7 +79,7 @@ func InsertKey(tx *db.Tx, k NewKey) (api.NewAPIKey, error) {
 	}
 	return made, tx.Exec(`INSERT INTO api_key (id, account_id, name, hash, allowed_cidrs, created_at, lifetime, expires_at, parent_id, scope, one_factor, rotated_from)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		made.ID, k.AccountID, k.Name, credential.Hash(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
+		made.ID, k.UserID, k.Name, credential.Hash(made.APIKey), strings.Join(k.AllowedCIDRs, " "),
 		made.CreatedAt, db.NullInt(lifetime), db.NullInt(k.ExpiresAt), db.NullText(k.ParentID), k.Scope.String(), k.OneFactor, db.NullText(k.RotatedFrom))
 }
 
@@ -156,7 +156,7 @@ func (s *Service) CreateKey(ctx context.Context, by db.Caller, in NewKeyInput) (
 	if err := access.RequireAdministration(by.Actor, s.db.Now()); err != nil {
 		return api.NewAPIKey{}, err
 	}
-	key := NewKey{AccountID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs), OneFactor: by.NeedsFactor || by.KeyID != "" && by.OneFactor}
+	key := NewKey{UserID: by.ID, Name: in.Name, AllowedCIDRs: normalCIDRs(in.AllowedCIDRs), OneFactor: by.NeedsFactor || by.KeyID != "" && by.OneFactor}
 	if in.ExpiresAt != nil {
 		key.ExpiresAt = *in.ExpiresAt
 	}
@@ -188,18 +188,18 @@ func (s *Service) tellOfKey(tx *db.Tx, by db.Caller, made api.NewAPIKey) error {
 	return s.config.Notices.Notify(tx, by, by.ID, by.Email, mail.KeyCreated, made.Name)
 }
 
-// LockAccount serializes changes of an account's keys. Call it before reading the clock, because it may have to wait.
-func LockAccount(tx *db.Tx, accountID string) error {
-	_, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string))
+// LockUser serializes changes of a user's keys. Call it before reading the clock, because it may have to wait.
+func LockUser(tx *db.Tx, userID string) error {
+	_, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, userID).Scan(new(string))
 	return err
 }
 
-// accountsAtOnce is how many accounts a statement locks.
-const accountsAtOnce = 512
+// usersAtOnce is how many users a statement locks.
+const usersAtOnce = 512
 
-// LockAccounts locks accounts that lose access, in the order of their ids, so that nothing they decide is stored after the answer.
-func LockAccounts(tx *db.Tx, accountIDs []string) error {
-	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(accountIDs))), accountsAtOnce) {
+// LockUsers locks users that lose access, in the order of their ids, so that nothing they decide is stored after the answer.
+func LockUsers(tx *db.Tx, userIDs []string) error {
+	for some := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(userIDs))), usersAtOnce) {
 		ids := make([]any, len(some))
 		for i, id := range some {
 			ids[i] = id
@@ -216,17 +216,17 @@ func LockAccounts(tx *db.Tx, accountIDs []string) error {
 
 // LockCaller is LockAccount for a caller who gives access or makes a secret. It returns an error unless their session is live.
 func LockCaller(tx *db.Tx, by db.Caller) error {
-	if err := LockAccount(tx, by.ID); err != nil {
+	if err := LockUser(tx, by.ID); err != nil {
 		return err
 	}
 	return RequireSession(tx, by)
 }
 
-// roomForKey returns an error if the account has the maximum number of live keys.
-func roomForKey(q db.Q, accountID string, now int64) error {
+// roomForKey returns an error if the user has the maximum number of live keys.
+func roomForKey(q db.Q, userID string, now int64) error {
 	var live int
 	_, err := q.Row(`SELECT count(*) FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
-		accountID, now).Scan(&live)
+		userID, now).Scan(&live)
 	if err == nil && live >= maxKeys {
 		err = fault.New(api.CodeTooMany, "you have %d API keys already, which is the limit: revoke one first", maxKeys)
 	}
@@ -346,12 +346,12 @@ func expiryOf(q db.Q, keyID string) (end int64, err error) {
 // retireKey makes a live key, and all that depend on it, expire after the grace period, or
 // earlier if they would have expired anyway. It returns the properties that the key's
 // successor inherits.
-func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end int64, err error) {
+func retireKey(tx *db.Tx, id, userID string, grace int64) (next NewKey, end int64, err error) {
 	now := tx.Now()
 	var cidrs, parentID, scope string
 	var lifetime, expiresAt int64
 	found, err := tx.Row(`SELECT name, allowed_cidrs, lifetime, expires_at, parent_id, scope, one_factor FROM api_key
-		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, accountID, now).
+		WHERE id = $1 AND account_id = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`, id, userID, now).
 		Scan(&next.Name, &cidrs, &lifetime, &expiresAt, &parentID, &scope, &next.OneFactor)
 	if err == nil && !found {
 		err = fault.Foreign("API key", fault.Scope{})
@@ -362,7 +362,7 @@ func retireKey(tx *db.Tx, id, accountID string, grace int64) (next NewKey, end i
 	if err != nil {
 		return next, 0, err
 	}
-	next.AccountID, next.CreatedAt, next.AllowedCIDRs = accountID, now, strings.Fields(cidrs)
+	next.UserID, next.CreatedAt, next.AllowedCIDRs = userID, now, strings.Fields(cidrs)
 	end = now + grace
 	if expiresAt != 0 {
 		end = min(end, expiresAt)

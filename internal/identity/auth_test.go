@@ -35,14 +35,14 @@ func disabledUsersKey(t testing.TB, n *servertest.Node) string {
 	return secret
 }
 
-// invitedUsersKey cannot be had from the service, which completes the account.
+// invitedUsersKey cannot be had from the service, which completes the user.
 func invitedUsersKey(t testing.TB, n *servertest.Node) string {
 	secret, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (string, audit.Event, error) {
-		id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: servertest.NewEmail(), Invited: true})
+		id, _, err := identity.EnsureUser(tx, identity.NewUser{Email: servertest.NewEmail(), Invited: true})
 		if err != nil {
 			return "", audit.Event{}, err
 		}
-		key, err := identity.InsertKey(tx, identity.NewKey{AccountID: id, Name: "test"})
+		key, err := identity.InsertKey(tx, identity.NewKey{UserID: id, Name: "test"})
 		return key.APIKey, audit.Event{Action: audit.KeyCreated}, err
 	})
 	if err != nil {

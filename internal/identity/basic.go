@@ -63,7 +63,7 @@ func (s *Service) noteClient(ctx context.Context, known *cachedBasic) {
 	if now < before+basicNote.Milliseconds() || !known.noted.CompareAndSwap(before, now) {
 		return
 	}
-	_, _ = db.Write(ctx, s.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, _ = db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("what the client does is recorded"), tx.Exec(`UPDATE account SET last_used_at = $2 WHERE id = $1`, known.actor.ID, now)
 	})
 }

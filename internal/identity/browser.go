@@ -51,10 +51,10 @@ type Browser struct{ Actor audit.Actor }
 
 // WebSignIn is a person who has just signed in at a browser.
 type WebSignIn struct {
-	AccountID    string
+	UserID       string
 	Method       Method
 	SecondFactor bool   // a second factor was used
-	Version      int64  // of the account's sign-in methods when they were used
+	Version      int64  // of the user's sign-in methods when they were used
 	Before       string // the secret of the browser's previous session
 	Browser      string // the id of the browser from an earlier sign-in
 }
@@ -75,14 +75,14 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 		begun.Browser = credential.New(browserPrefix)
 	}
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
-		same, err := lockVersion(tx, in.AccountID, in.Version)
+		same, err := lockVersion(tx, in.UserID, in.Version)
 		if err == nil && !same {
 			err = ErrCredentialsChanged
 		}
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
-		actor, err := findActor(tx.Q, in.AccountID, "")
+		actor, err := findActor(tx.Q, in.UserID, "")
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
@@ -90,10 +90,10 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 			ip: by.IP, agent: by.Agent, secret: begun.Secret})
 		var unknown bool // the browser is new to a person who has another
 		if err == nil {
-			unknown, err = knowBrowser(tx, in.AccountID, begun.Browser)
+			unknown, err = knowBrowser(tx, in.UserID, begun.Browser)
 		}
 		if err == nil && unknown {
-			err = s.config.Notices.Notify(tx, by, in.AccountID, actor.Email, mail.NewBrowser, "")
+			err = s.config.Notices.Notify(tx, by, in.UserID, actor.Email, mail.NewBrowser, "")
 		}
 		return new, sessionEvent(new, actor, "Signed in to the console "+in.Method.words()), err
 	})
@@ -105,24 +105,24 @@ func (s *Service) BeginWeb(ctx context.Context, by db.Caller, in WebSignIn) (Web
 const maxBrowsers = 20
 
 // knowBrowser records that a person uses a browser, and reports whether it is new. The first one is not new, because a first sign-in needs
-// no notice. The caller must have locked the account.
-func knowBrowser(tx *db.Tx, accountID, id string) (unknown bool, err error) {
+// no notice. The caller must have locked the user.
+func knowBrowser(tx *db.Tx, userID, id string) (unknown bool, err error) {
 	// The hash differs for each person, so that the store does not reveal who shares a browser.
-	hash := credential.Hash(accountID + " " + id)
+	hash := credential.Hash(userID + " " + id)
 	known, err := tx.Row(`UPDATE known_browser SET seen_at = $3 WHERE account_id = $1 AND hash = $2 RETURNING hash`,
-		accountID, hash, tx.Now()).Scan(new(string))
+		userID, hash, tx.Now()).Scan(new(string))
 	if err != nil || known {
 		return false, err
 	}
-	unknown, err = tx.Row(`SELECT hash FROM known_browser WHERE account_id = $1 LIMIT 1`, accountID).Scan(new(string))
+	unknown, err = tx.Row(`SELECT hash FROM known_browser WHERE account_id = $1 LIMIT 1`, userID).Scan(new(string))
 	if err != nil {
 		return false, err
 	}
-	if err := tx.Exec(`INSERT INTO known_browser (account_id, hash, seen_at) VALUES ($1, $2, $3)`, accountID, hash, tx.Now()); err != nil {
+	if err := tx.Exec(`INSERT INTO known_browser (account_id, hash, seen_at) VALUES ($1, $2, $3)`, userID, hash, tx.Now()); err != nil {
 		return false, err
 	}
 	return unknown, tx.Exec(`DELETE FROM known_browser WHERE account_id = $1 AND hash NOT IN (
-		SELECT hash FROM known_browser WHERE account_id = $1 ORDER BY seen_at DESC, hash LIMIT $2)`, accountID, maxBrowsers)
+		SELECT hash FROM known_browser WHERE account_id = $1 ORDER BY seen_at DESC, hash LIMIT $2)`, userID, maxBrowsers)
 }
 
 func (m Method) words() string {
@@ -214,7 +214,7 @@ func (s *Service) loadBrowser(ctx context.Context, known *browser, secret string
 }
 
 func (s *Service) see(ctx context.Context, sessionID string, now int64) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("being seen is not an act"),
 			tx.Exec(`UPDATE session SET last_seen_at = $2 WHERE id = $1`, sessionID, now)
@@ -286,11 +286,11 @@ func (s *Service) EndOtherSessions(ctx context.Context, by db.Caller) error {
 	return err
 }
 
-// RevokeSessions ends the sessions of an account, except for one. It also cancels approved device logins whose session has not begun.
-func RevokeSessions(tx *db.Tx, accountID, but string) error {
+// RevokeSessions ends the sessions of a user, except for one. It also cancels approved device logins whose session has not begun.
+func RevokeSessions(tx *db.Tx, userID, but string) error {
 	if err := tx.Exec(`UPDATE device_code SET status = 'denied', finished_at = $2 WHERE account_id = $1 AND status = 'approved'`,
-		accountID, tx.Now()); err != nil {
+		userID, tx.Now()); err != nil {
 		return err
 	}
-	return tx.Exec(`UPDATE session SET revoked_at = $3 WHERE account_id = $1 AND id <> $2 AND revoked_at IS NULL`, accountID, but, tx.Now())
+	return tx.Exec(`UPDATE session SET revoked_at = $3 WHERE account_id = $1 AND id <> $2 AND revoked_at IS NULL`, userID, but, tx.Now())
 }

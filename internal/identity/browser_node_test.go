@@ -64,12 +64,7 @@ func (n *node) on(t testing.TB) *node {
 	return &other
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = dbtest.Must
 
 func refused(t testing.TB, err error, code api.Code) *fault.Fault {
 	t.Helper()
@@ -100,18 +95,18 @@ func stranger() db.Caller {
 }
 
 // begin starts a session at a browser, in the place of one that it had.
-func (n *node) begin(accountID, before string) identity.WebSession {
+func (n *node) begin(userID, before string) identity.WebSession {
 	n.t.Helper()
 	by := stranger()
 	by.Agent = "Firefox/140"
-	session, err := n.BeginWeb(n.t.Context(), by, identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Before: before, Version: n.version(accountID)})
+	session, err := n.BeginWeb(n.t.Context(), by, identity.WebSignIn{UserID: userID, Method: identity.ByPassword, Before: before, Version: n.version(userID)})
 	must(n.t, err)
 	return session
 }
 
-// version is the version of an account's sign-in methods.
-func (n *node) version(accountID string) int64 {
-	return int64(n.count(`SELECT credential_version FROM account WHERE id = $1`, accountID))
+// version is the version of a user's sign-in methods.
+func (n *node) version(userID string) int64 {
+	return int64(n.count(`SELECT credential_version FROM account WHERE id = $1`, userID))
 }
 
 // live says whether a session lets somebody in. Asking does not keep it alive.

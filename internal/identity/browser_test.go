@@ -196,9 +196,9 @@ func TestADisabledAccountBeginsNoSession(t *testing.T) {
 		id := n.person("ada@example.com")
 		_, err := n.DisableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)
-		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: id, Method: identity.ByPassword})
+		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{UserID: id, Method: identity.ByPassword})
 		refused(t, err, api.CodeInvalidCredentials) // it began before
-		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: id, Method: identity.ByPassword, Version: n.version(id)})
+		_, err = n.BeginWeb(t.Context(), stranger(), identity.WebSignIn{UserID: id, Method: identity.ByPassword, Version: n.version(id)})
 		refused(t, err, api.CodeUnauthorized)
 		_, err = n.EnableUser(t.Context(), db.Caller{}, "ada@example.com")
 		must(t, err)

@@ -36,34 +36,41 @@ const (
 
 // deviceCode is a login that a command line requested.
 type deviceCode struct {
-	code      string
-	id        string // used in the audit log, because the code itself gives access to the token
-	intent    string
-	challenge string
-	ip        string
-	agent     string
-	status    string
-	accountID string
-	keyID     string
-	factor    bool   // the approver had used a second factor
-	approved  int64  // time of the approval
-	version   int64  // of the approver's sign-in methods
-	outdated  bool   // they have changed since
-	networks  string // networks of the key, if it is limited to some
-	createdAt int64
-	expiresAt int64
-	finished  int64
+	Code      string `db:"code"`
+	ID        string `db:"id"` // used in the audit log, because the code itself gives access to the token
+	Intent    string `db:"intent"`
+	Challenge string `db:"challenge"`
+	IP        string `db:"ip"`
+	Agent     string `db:"agent"`
+	Status    string `db:"status"`
+	UserID    string `db:"account_id,null"`
+	KeyID     string `db:"api_key_id,null"`
+	Factor    bool   `db:"second_factor"`           // the approver had used a second factor
+	Approved  int64  `db:"approved_at,null"`        // time of the approval
+	Version   int64  `db:"credential_version,null"` // of the approver's sign-in methods
+	Outdated  bool   `db:"outdated,computed"`       // they have changed since
+	Networks  string `db:"networks,computed"`       // networks of the key, if it is limited to some
+	CreatedAt int64  `db:"created_at"`
+	ExpiresAt int64  `db:"expires_at"`
+	Finished  int64  `db:"finished_at,null"`
 }
+
+var (
+	deviceCodes = db.Select[deviceCode]("c", map[string]string{
+		"outdated": "c.credential_version <> a.credential_version", "networks": "k.allowed_cidrs",
+	})
+	newDeviceCode = db.InsertInto[deviceCode]("device_code")
+)
 
 // stateAt returns the status at a time. gone means that the code is so old that it is treated as unknown.
 func (c deviceCode) stateAt(now int64) (status string, gone bool) {
-	if status = c.status; status == codeApproved && c.outdated {
+	if status = c.Status; status == codeApproved && c.Outdated {
 		status = codeDenied
 	}
-	end := c.finished
-	if c.finished == 0 {
-		end = c.expiresAt
-		if now >= c.expiresAt {
+	end := c.Finished
+	if c.Finished == 0 {
+		end = c.ExpiresAt
+		if now >= c.ExpiresAt {
 			status = codeExpired
 		}
 	}
@@ -75,19 +82,19 @@ func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in DeviceInpu
 	if err := s.budgets.Spend(ctx, newCodes.Of(limit.Address(by.IP)), newCodesOfNetwork.Of(limit.Network(by.IP))); err != nil {
 		return api.DeviceCode{}, err
 	}
-	c := deviceCode{intent: "login", ip: by.IP, status: codePending}
+	c := deviceCode{Intent: "login", IP: by.IP, Status: codePending}
 	if in.Intent != nil && *in.Intent != "" {
-		c.intent = *in.Intent
+		c.Intent = *in.Intent
 	}
 	if in.CodeChallenge != nil {
-		c.challenge = *in.CodeChallenge
+		c.Challenge = *in.CodeChallenge
 	}
 	if in.Agent != nil {
-		c.agent = shorten(*in.Agent, maxAgent)
+		c.Agent = shorten(*in.Agent, maxAgent)
 	}
 	c, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (deviceCode, audit.Event, error) {
-		c.createdAt = tx.Now()
-		c.expiresAt = (c.createdAt + codeLifetime.Milliseconds()) / 1000 * 1000
+		c.CreatedAt = tx.Now()
+		c.ExpiresAt = (c.CreatedAt + codeLifetime.Milliseconds()) / 1000 * 1000
 		made, err := insertCode(tx, c)
 		return made, audit.None("a device code is not an action until somebody approves or denies it"), err
 	})
@@ -95,9 +102,9 @@ func (s *Service) NewDeviceCode(ctx context.Context, by db.Caller, in DeviceInpu
 		return api.DeviceCode{}, err
 	}
 	return api.DeviceCode{
-		Code:            c.code,
-		VerificationURL: s.config.PublicURL + "/device?code=" + url.QueryEscape(c.code),
-		ExpiresAt:       c.expiresAt / 1000,
+		Code:            c.Code,
+		VerificationURL: s.config.PublicURL + "/device?code=" + url.QueryEscape(c.Code),
+		ExpiresAt:       c.ExpiresAt / 1000,
 		Interval:        pollInterval,
 	}, nil
 }
@@ -114,10 +121,9 @@ func shorten(text string, most int) string {
 
 func insertCode(tx *db.Tx, c deviceCode) (deviceCode, error) {
 	for range 10 {
-		c.code = credential.NewCode(codeLength)
-		fresh, err := tx.Row(`INSERT INTO device_code (code, id, intent, challenge, ip, agent, status, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (code) DO NOTHING RETURNING code`,
-			c.code, tx.NewID("dev"), c.intent, c.challenge, c.ip, c.agent, c.status, c.createdAt, c.expiresAt).Scan(new(string))
+		c.Code = credential.NewCode(codeLength)
+		c.ID = tx.NewID("dev")
+		fresh, err := newDeviceCode.InsertNew(tx, "(code)", &c)
 		if err != nil || fresh {
 			return c, err
 		}
@@ -134,7 +140,7 @@ func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.Dev
 	if err != nil {
 		return api.DeviceCodeStatus{}, err
 	}
-	if v := s.polls.Take(c.code); !v.OK {
+	if v := s.polls.Take(c.Code); !v.OK {
 		return api.DeviceCodeStatus{}, fault.Limited(v.Wait)
 	}
 	status, _ := c.stateAt(s.db.Now())
@@ -147,17 +153,17 @@ func (s *Service) Poll(ctx context.Context, by db.Caller, in PollInput) (api.Dev
 // askedBy reports whether the caller is the one who requested the code. Without a challenge, only the network address identifies them,
 // because someone else may have seen the code. If the code was approved with a key, its session can begin only in the key's networks.
 func (c deviceCode) askedBy(ip string, verifier *string) bool {
-	if !allowedFrom(strings.Fields(c.networks), ip) {
+	if !allowedFrom(strings.Fields(c.Networks), ip) {
 		return false
 	}
-	if c.challenge == "" {
-		return limit.Address(ip) == limit.Address(c.ip)
+	if c.Challenge == "" {
+		return limit.Address(ip) == limit.Address(c.IP)
 	}
 	if verifier == nil {
 		return false
 	}
 	sum := sha256.Sum256([]byte(*verifier))
-	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(c.challenge)) == 1
+	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(c.Challenge)) == 1
 }
 
 // lookupCode finds a code and counts failed guesses under guesser. It returns an empty code if there is none, or if it finished long ago.
@@ -177,7 +183,7 @@ func (s *Service) lookupCode(ctx context.Context, guesser, typed string) (device
 	if _, gone := c.stateAt(s.db.Now()); gone {
 		c = deviceCode{}
 	}
-	if c.code == "" {
+	if c.Code == "" {
 		err = s.budgets.Spend(context.WithoutCancel(ctx), guess)
 	}
 	return c, err
@@ -186,10 +192,10 @@ func (s *Service) lookupCode(ctx context.Context, guesser, typed string) (device
 // checkPollAddress decides whether an unauthenticated caller may learn the status of a code. Once the service's budget of wrong guesses is used up,
 // only the address that requested a code may poll it. So a refusal does not reveal whether a guess was right.
 func (s *Service) checkPollAddress(ctx context.Context, c deviceCode, ip string) error {
-	if c.code != "" && c.ip == ip {
+	if c.Code != "" && c.IP == ip {
 		return nil
 	}
-	if c.code != "" {
+	if c.Code != "" {
 		return s.budgets.Check(ctx, allUnknown.Of(""))
 	}
 	if err := s.budgets.Spend(context.WithoutCancel(ctx), allUnknown.Of("")); err != nil {
@@ -201,16 +207,17 @@ func (s *Service) checkPollAddress(ctx context.Context, c deviceCode, ip string)
 var errNoCode = fault.Missing("device code")
 
 func findCode(q db.Q, code string) (c deviceCode, err error) {
-	_, err = q.Row(`SELECT c.code, c.id, c.intent, c.challenge, c.ip, c.agent, c.status, c.account_id, c.api_key_id, k.allowed_cidrs, c.second_factor, c.credential_version,
-			c.credential_version <> a.credential_version, c.approved_at, c.created_at, c.expires_at, c.finished_at
-		FROM device_code c LEFT JOIN api_key k ON k.id = c.api_key_id LEFT JOIN account a ON a.id = c.account_id WHERE c.code = $1`, code).
-		Scan(&c.code, &c.id, &c.intent, &c.challenge, &c.ip, &c.agent, &c.status, &c.accountID, &c.keyID, &c.networks, &c.factor, &c.version, &c.outdated, &c.approved, &c.createdAt, &c.expiresAt, &c.finished)
+	err = q.Each(func(r db.Rows) error {
+		c = deviceCodes.Read(r)
+		return nil
+	}, `SELECT `+deviceCodes.Columns+`
+		FROM device_code c LEFT JOIN api_key k ON k.id = c.api_key_id LEFT JOIN account a ON a.id = c.account_id WHERE c.code = $1`, code)
 	return c, err
 }
 
 func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.DeviceCodeStatus, error) {
 	started, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (token.Session, audit.Event, error) {
-		same, err := lockVersion(tx, c.accountID, c.version)
+		same, err := lockVersion(tx, c.UserID, c.Version)
 		if err == nil && !same {
 			err = errNotAuthenticated
 		}
@@ -219,18 +226,18 @@ func (s *Service) consume(ctx context.Context, by db.Caller, c deviceCode) (api.
 		}
 		now := tx.Now()
 		first, err := tx.Row(`UPDATE device_code SET status = 'consumed', finished_at = $2
-			WHERE code = $1 AND status = 'approved' AND expires_at > $2 RETURNING code`, c.code, now).Scan(new(string))
+			WHERE code = $1 AND status = 'approved' AND expires_at > $2 RETURNING code`, c.Code, now).Scan(new(string))
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
 		if !first {
 			return token.Session{}, audit.None("another poll has picked up the token"), nil
 		}
-		actor, err := findActor(tx.Q, c.accountID, c.keyID)
+		actor, err := findActor(tx.Q, c.UserID, c.KeyID)
 		if err != nil {
 			return token.Session{}, audit.Event{}, err
 		}
-		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, began: c.approved, factor: c.factor, ip: c.ip, agent: c.agent})
+		new, err := startSession(tx, actor, opening{ttl: s.config.DeviceTTL, method: ByDevice, began: c.Approved, factor: c.Factor, ip: c.IP, agent: c.Agent})
 		return new, sessionEvent(new, actor, "Signed in "+ByDevice.words()), err
 	})
 	if err != nil {
@@ -261,15 +268,15 @@ func (d DeviceLogin) Pending() bool { return d.Status == codePending }
 // Device returns a code to the person who is asked to approve it.
 func (s *Service) Device(ctx context.Context, by db.Caller, typed string) (DeviceLogin, error) {
 	c, err := s.lookupCode(ctx, by.ID, typed)
-	if err == nil && c.code == "" {
+	if err == nil && c.Code == "" {
 		err = errNoCode
 	}
 	if err != nil {
 		return DeviceLogin{}, err
 	}
 	status, _ := c.stateAt(s.db.Now())
-	return DeviceLogin{Code: c.code, Intent: c.intent, Agent: c.agent, IP: c.ip, Status: status, CreatedAt: c.createdAt, ExpiresAt: c.expiresAt,
-		Mine: c.accountID == by.ID}, nil
+	return DeviceLogin{Code: c.Code, Intent: c.Intent, Agent: c.Agent, IP: c.IP, Status: status, CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt,
+		Mine: c.UserID == by.ID}, nil
 }
 
 // Approve signs in, as the caller, the command line that shows the code. A session that began with a device code cannot approve another
@@ -294,7 +301,7 @@ func (s *Service) Deny(ctx context.Context, by db.Caller, in CodeInput) (api.Dev
 func (c deviceCode) within(q db.Q, keyID string) error {
 	var networks string
 	_, err := q.Row(`SELECT allowed_cidrs FROM api_key WHERE id = $1`, keyID).Scan(&networks)
-	if err == nil && !allowedFrom(strings.Fields(networks), c.ip) {
+	if err == nil && !allowedFrom(strings.Fields(networks), c.IP) {
 		err = fault.New(api.CodeForbidden, "the device is outside of the networks of the API key that you are logged in with")
 	}
 	return err
@@ -302,7 +309,7 @@ func (c deviceCode) within(q db.Q, keyID string) error {
 
 func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string, action audit.Action) (api.DeviceDecision, error) {
 	c, err := s.lookupCode(ctx, by.ID, typed)
-	if err == nil && c.code == "" {
+	if err == nil && c.Code == "" {
 		err = errNoCode
 	}
 	if err != nil {
@@ -327,14 +334,14 @@ func (s *Service) decide(ctx context.Context, by db.Caller, typed, status string
 		first, err := tx.Row(`UPDATE device_code SET status = $2, account_id = $3, api_key_id = $4, finished_at = $5, second_factor = $7, approved_at = $8,
 				credential_version = (SELECT credential_version FROM account WHERE id = $3)
 			WHERE code = $1 AND status = 'pending' AND expires_at > $6 RETURNING code`,
-			c.code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor, approved).Scan(new(string))
+			c.Code, status, by.ID, db.NullText(by.KeyID), finished, now, !by.OneFactor, approved).Scan(new(string))
 		if err == nil && !first {
 			err = fault.New(api.CodeNotPending, "the device code is no longer pending")
 		}
-		return api.DeviceDecision{Code: c.code, Status: status}, audit.Event{
+		return api.DeviceDecision{Code: c.Code, Status: status}, audit.Event{
 			Action:      action,
-			ResourceID:  c.id,
-			Description: strings.ToUpper(status[:1]) + status[1:] + " a device login (" + c.intent + ")",
+			ResourceID:  c.ID,
+			Description: strings.ToUpper(status[:1]) + status[1:] + " a device login (" + c.Intent + ")",
 		}, err
 	})
 }

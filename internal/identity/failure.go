@@ -12,11 +12,11 @@ import (
 	"bursar/internal/fault"
 )
 
-// Limits of failed sign-ins and key exchanges that the store records, over all networks. Failures of an account have their own budget, so
+// Limits of failed sign-ins and key exchanges that the store records, over all networks. Failures of a user have their own budget, so
 // that strangers who exhaust theirs hide nothing that an owner has to see.
 var (
 	failuresOfStrangers = budget.Kind{Name: "failures recorded, of unknown accounts", Burst: 1000, Every: 30 * time.Second}
-	failuresOfAccount   = budget.Kind{Name: "failures recorded, by account", Burst: 100, Every: time.Minute}
+	failuresOfUser      = budget.Kind{Name: "failures recorded, by account", Burst: 100, Every: time.Minute}
 )
 
 // Failures records failed sign-ins and key exchanges in the audit log, up to a budget.
@@ -37,7 +37,7 @@ func (f *Failures) Record(ctx context.Context, by db.Caller, event audit.Event, 
 	ctx = context.WithoutCancel(ctx)
 	use := failuresOfStrangers.Of("")
 	if event.Actor.ID != "" {
-		use = failuresOfAccount.Of(event.Actor.ID)
+		use = failuresOfUser.Of(event.Actor.ID)
 	}
 	// A flood beyond the budget costs no write.
 	err := f.budgets.Check(ctx, use)

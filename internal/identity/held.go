@@ -7,7 +7,7 @@ import (
 )
 
 // HeldNow returns the caller's permissions in a workspace. It returns an error unless they include the needed one and the session is live.
-// It reads both in the transaction, with the account locked, because access may have ended after the request was authorized, also on
+// It reads both in the transaction, with the user locked, because access may have ended after the request was authorized, also on
 // another node. A caller who locks members or other rows does that first.
 func HeldNow(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission) (held access.Set, err error) {
 	if err := LockCaller(tx, by); err != nil {

@@ -17,15 +17,15 @@ type KnownClient struct {
 }
 
 // ClientsKnownTo lists the live machine clients of an organization's workspaces that a person created or whose secret they know.
-func ClientsKnownTo(q db.Q, organizationID, accountID string) (list []KnownClient, err error) {
+func ClientsKnownTo(q db.Q, organizationID, userID string) (list []KnownClient, err error) {
 	ids, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) },
-		`SELECT id FROM account WHERE secret_seen_by = $1 UNION SELECT id FROM account WHERE made_by = $1 ORDER BY id`, accountID)
+		`SELECT id FROM account WHERE secret_seen_by = $1 UNION SELECT id FROM account WHERE made_by = $1 ORDER BY id`, userID)
 	for _, id := range ids {
 		if err != nil {
 			break
 		}
 		err = q.Each(func(r db.Rows) error {
-			c := KnownClient{Shown: r.Text(3) == accountID && !r.Null(5), Made: r.Text(4) == accountID}
+			c := KnownClient{Shown: r.Text(3) == userID && !r.Null(5), Made: r.Text(4) == userID}
 			c.WorkspaceID, c.WorkspaceName, c.ID, c.Name = r.Text(0), r.Text(1), id, r.Text(2)
 			list = append(list, c)
 			return nil
@@ -48,15 +48,15 @@ func EndSecret(tx *db.Tx, by string, c KnownClient) (audit.Event, error) {
 	return event, RevokeSessions(tx, c.ID, "")
 }
 
-// KeysWithin lists the live API keys of an account that are limited to workspaces of an organization.
-func KeysWithin(q db.Q, organizationID, accountID string, now int64) (within []api.LeaverKey, err error) {
+// KeysWithin lists the live API keys of a user that are limited to workspaces of an organization.
+func KeysWithin(q db.Q, organizationID, userID string, now int64) (within []api.LeaverKey, err error) {
 	type limited struct {
 		api.LeaverKey
 		scope string
 	}
 	keys, err := db.Collect(q, func(r db.Rows) limited { return limited{api.LeaverKey{ID: r.Text(0), Name: r.Text(1)}, r.Text(2)} },
 		`SELECT id, name, scope FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) AND scope <> '' ORDER BY id`,
-		accountID, now)
+		userID, now)
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
@@ -78,13 +78,13 @@ func KeysWithin(q db.Q, organizationID, accountID string, now int64) (within []a
 }
 
 // RevokeFor revokes a key that is limited to one organization, on behalf of an owner of that organization. Invitations created with the key
-// end with those of the account.
-func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (event audit.Event, revoked bool, err error) {
+// end with those of the user.
+func RevokeFor(tx *db.Tx, organizationID, userID string, k api.LeaverKey) (event audit.Event, revoked bool, err error) {
 	live, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NULL`, k.ID).Scan(new(string))
 	if err != nil || !live {
 		return event, false, err // ended with another key
 	}
-	if err = LockAccount(tx, accountID); err == nil {
+	if err = LockUser(tx, userID); err == nil {
 		err = endKeys(tx, k.ID)
 	}
 	if err != nil {
@@ -96,22 +96,22 @@ func RevokeFor(tx *db.Tx, organizationID, accountID string, k api.LeaverKey) (ev
 }
 
 // InvitationsBy lists the invitations to workspaces of an organization that a person sent last and that were not accepted.
-func InvitationsBy(q db.Q, organizationID, accountID string) (list []SentInvitation, err error) {
-	type invited struct{ workspaceID, accountID string }
+func InvitationsBy(q db.Q, organizationID, userID string) (list []SentInvitation, err error) {
+	type invited struct{ workspaceID, userID string }
 	open, err := db.Collect(q, func(r db.Rows) invited { return invited{r.Text(0), r.Text(1)} },
 		`SELECT workspace_id, account_id FROM account_link WHERE made_by_id = $1 AND used_at IS NULL AND workspace_id IS NOT NULL
 			UNION SELECT m.workspace_id, m.account_id FROM workspace w JOIN workspace_member m ON m.workspace_id = w.id
-			WHERE w.organization_id = $2 AND m.accepted = FALSE AND m.given_by = $1 ORDER BY 1, 2`, accountID, organizationID)
+			WHERE w.organization_id = $2 AND m.accepted = FALSE AND m.given_by = $1 ORDER BY 1, 2`, userID, organizationID)
 	for _, one := range open {
 		if err != nil {
 			break
 		}
-		i := SentInvitation{AccountID: one.accountID}
+		i := SentInvitation{UserID: one.userID}
 		i.WorkspaceID = one.workspaceID
 		var found bool
 		found, err = q.Row(`SELECT w.name, m.invitation_id, a.email FROM workspace_member m
 			JOIN workspace w ON w.id = m.workspace_id JOIN account a ON a.id = m.account_id
-			WHERE m.workspace_id = $1 AND m.account_id = $2 AND m.accepted = FALSE AND w.organization_id = $3`, one.workspaceID, one.accountID, organizationID).
+			WHERE m.workspace_id = $1 AND m.account_id = $2 AND m.accepted = FALSE AND w.organization_id = $3`, one.workspaceID, one.userID, organizationID).
 			Scan(&i.WorkspaceName, &i.ID, &i.Email)
 		if found {
 			list = append(list, i)
@@ -120,18 +120,18 @@ func InvitationsBy(q db.Q, organizationID, accountID string) (list []SentInvitat
 	return list, err
 }
 
-// SentInvitation is an invitation, and the account that it is for.
+// SentInvitation is an invitation, and the user that it is for.
 type SentInvitation struct {
 	api.LeaverInvitation
-	AccountID string
+	UserID string
 }
 
 // Void voids the invitation.
 func (i SentInvitation) Void(tx *db.Tx, by string) (audit.Event, error) {
-	if err := access.RemoveInvitation(tx, i.WorkspaceID, i.AccountID); err != nil {
+	if err := access.RemoveInvitation(tx, i.WorkspaceID, i.UserID); err != nil {
 		return audit.Event{}, err
 	}
 	event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: i.WorkspaceID, ResourceID: i.ID, Description: "Withdrew the invitation of " + i.Email + ", which " + by + " had made"}
 	event.Changes.Add("status", "invited", nil)
-	return event, EndLinks(tx, i.AccountID, i.WorkspaceID)
+	return event, EndLinks(tx, i.UserID, i.WorkspaceID)
 }

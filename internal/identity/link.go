@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	linkPrefix      = "bln_"
-	accountLinkLife = 24 * time.Hour
+	linkPrefix   = "bln_"
+	userLinkLife = 24 * time.Hour
 )
 
 // Links creates links that work once: invitations, and account links that an operator gives to a person who cannot sign in.
@@ -58,11 +58,11 @@ type Link struct {
 // mailPause is how long to wait before a full mail queue may have room again.
 const mailPause = 30 * time.Second
 
-// Invite creates the link with which an account accepts an invitation to a workspace. Earlier links for the same invitation stop working.
+// Invite creates the link with which a user accepts an invitation to a workspace. Earlier links for the same invitation stop working.
 // If invitations are mailed, the link goes only to the mailbox. Invite then fails if the mail queue is full, or if the recipient or the
 // caller has reached a limit.
-func (l *Links) Invite(tx *db.Tx, by db.Caller, accountID, email, workspaceID string) (Link, error) {
-	n := newLink{accountID: accountID, workspaceID: workspaceID, madeBy: by.Name, madeByID: by.ID, madeByKeyID: by.KeyID, mailed: l.Mails()}
+func (l *Links) Invite(tx *db.Tx, by db.Caller, userID, email, workspaceID string) (Link, error) {
+	n := newLink{userID: userID, workspaceID: workspaceID, madeBy: by.Name, madeByID: by.ID, madeByKeyID: by.KeyID, mailed: l.Mails()}
 	link, err := l.make(tx, n, access.InvitationLifetime)
 	if err != nil || !n.mailed {
 		return link, err
@@ -84,35 +84,35 @@ func (l *Links) Invite(tx *db.Tx, by db.Caller, accountID, email, workspaceID st
 	return Link{ExpiresAt: link.ExpiresAt}, err
 }
 
-// Account creates the link with which a person sets up how they sign in. Using it revokes their API keys, because someone else may have
+// User creates the link with which a person sets up how they sign in. Using it revokes their API keys, because someone else may have
 // created some, unless keepKeys is set.
-func (l *Links) Account(tx *db.Tx, accountID, madeBy string, keepKeys bool) (Link, error) {
-	return l.make(tx, newLink{accountID: accountID, madeBy: madeBy, keepKeys: keepKeys}, accountLinkLife)
+func (l *Links) User(tx *db.Tx, userID, madeBy string, keepKeys bool) (Link, error) {
+	return l.make(tx, newLink{userID: userID, madeBy: madeBy, keepKeys: keepKeys}, userLinkLife)
 }
 
 // madeByRecovery marks recovery links, which anyone can request for an address. They do not invalidate other links.
 const madeByRecovery = "recovery"
 
-// recoveryPause is the minimum time between two recovery links for an account. Otherwise a stranger could flood the mailbox, or invalidate
+// recoveryPause is the minimum time between two recovery links for a user. Otherwise a stranger could flood the mailbox, or invalidate
 // the link that its owner is about to use.
 const recoveryPause = 15 * time.Minute
 
-// Recover creates a link and mails it to the account's address, unless a recent one is still unused. If the mail queue is full it creates
+// Recover creates a link and mails it to the user's address, unless a recent one is still unused. If the mail queue is full it creates
 // none, because an unsent link would block the next one.
-func (l *Links) Recover(tx *db.Tx, accountID, email string) (made bool, err error) {
+func (l *Links) Recover(tx *db.Tx, userID, email string) (made bool, err error) {
 	now := tx.Now()
 	young, err := tx.Row(`SELECT id FROM account_link WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL AND created_at > $3
 			AND credential_version = (SELECT credential_version FROM account WHERE id = $1)`,
-		accountID, madeByRecovery, now-recoveryPause.Milliseconds()).Scan(new(string))
+		userID, madeByRecovery, now-recoveryPause.Milliseconds()).Scan(new(string))
 	if err != nil || young {
 		return false, err
 	}
 	if err := tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND made_by = $2 AND used_at IS NULL`,
-		accountID, madeByRecovery, now); err != nil {
+		userID, madeByRecovery, now); err != nil {
 		return false, err
 	}
-	expires := now + accountLinkLife.Milliseconds()
-	url, err := l.store(tx, newLink{accountID: accountID, madeBy: madeByRecovery, mailed: true, expiresAt: expires})
+	expires := now + userLinkLife.Milliseconds()
+	url, err := l.store(tx, newLink{userID: userID, madeBy: madeByRecovery, mailed: true, expiresAt: expires})
 	if err != nil {
 		return false, err
 	}
@@ -121,8 +121,8 @@ func (l *Links) Recover(tx *db.Tx, accountID, email string) (made bool, err erro
 
 // newLink is a link to store.
 type newLink struct {
-	accountID   string
-	workspaceID string // empty for a link to set up an account
+	userID      string
+	workspaceID string // empty for a link to set up a user
 	madeBy      string
 	madeByID    string // the person who invites
 	madeByKeyID string // the key that the inviting session depends on
@@ -132,7 +132,7 @@ type newLink struct {
 }
 
 func (l *Links) make(tx *db.Tx, n newLink, life time.Duration) (Link, error) {
-	if err := EndLinks(tx, n.accountID, n.workspaceID); err != nil {
+	if err := EndLinks(tx, n.userID, n.workspaceID); err != nil {
 		return Link{}, err
 	}
 	n.expiresAt = tx.Now() + life.Milliseconds()
@@ -146,26 +146,26 @@ func (l *Links) store(tx *db.Tx, n newLink) (url string, err error) {
 	secret := credential.New(linkPrefix)
 	return l.publicURL + "/invite/" + secret, tx.Exec(`INSERT INTO account_link (id, account_id, workspace_id, hash, mailed, made_by, made_by_id, made_by_key_id, keep_keys, credential_version, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, (SELECT credential_version FROM account WHERE id = $2), $10, $11)`,
-		tx.NewID("lnk"), n.accountID, db.NullText(n.workspaceID), credential.Hash(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), db.NullText(n.madeByKeyID), n.keepKeys, tx.Now(), n.expiresAt)
+		tx.NewID("lnk"), n.userID, db.NullText(n.workspaceID), credential.Hash(secret), n.mailed, n.madeBy, db.NullText(n.madeByID), db.NullText(n.madeByKeyID), n.keepKeys, tx.Now(), n.expiresAt)
 }
 
-// EndLinks ends the links of an account's invitation to a workspace. If the workspace is empty, it ends the links that set up the account.
-func EndLinks(tx *db.Tx, accountID, workspaceID string) error {
+// EndLinks ends the links of a user's invitation to a workspace. If the workspace is empty, it ends the links that set up the user.
+func EndLinks(tx *db.Tx, userID, workspaceID string) error {
 	return tx.Exec(`UPDATE account_link SET used_at = $3 WHERE account_id = $1 AND COALESCE(workspace_id, '') = $2 AND used_at IS NULL`,
-		accountID, workspaceID, tx.Now())
+		userID, workspaceID, tx.Now())
 }
 
-// EndInvitationsBy ends what an account has sent: the invitations that it made and no one has accepted, and the links of others that it was
-// shown or had mailed. The caller has locked the account. It returns the audit rows. because says why.
-func EndInvitationsBy(tx *db.Tx, accountID, because string) (events []audit.Event, err error) {
-	if err := tx.Exec(`UPDATE account_link SET used_at = $2 WHERE made_by_id = $1 AND used_at IS NULL`, accountID, tx.Now()); err != nil {
+// EndInvitationsBy ends what a user has sent: the invitations that it made and no one has accepted, and the links of others that it was
+// shown or had mailed. The caller has locked the user. It returns the audit rows. because says why.
+func EndInvitationsBy(tx *db.Tx, userID, because string) (events []audit.Event, err error) {
+	if err := tx.Exec(`UPDATE account_link SET used_at = $2 WHERE made_by_id = $1 AND used_at IS NULL`, userID, tx.Now()); err != nil {
 		return nil, err
 	}
-	return voidInvitationsBy(tx, accountID, false, because)
+	return voidInvitationsBy(tx, userID, false, because)
 }
 
-func voidInvitationsBy(tx *db.Tx, accountID string, withKeys bool, because string) (events []audit.Event, err error) {
-	voided, err := access.VoidInvitationsBy(tx, accountID, withKeys)
+func voidInvitationsBy(tx *db.Tx, userID string, withKeys bool, because string) (events []audit.Event, err error) {
+	voided, err := access.VoidInvitationsBy(tx, userID, withKeys)
 	for _, one := range voided {
 		events = append(events, voidedEvent(one, because))
 	}
@@ -174,27 +174,27 @@ func voidInvitationsBy(tx *db.Tx, accountID string, withKeys bool, because strin
 
 // Opened describes the purpose of a link.
 type Opened struct {
-	AccountID    string
+	UserID       string
 	Email        string
 	Name         string
-	Workspace    string // empty for a link to set up an account
+	Workspace    string // empty for a link to set up a user
 	Organization string
 	Inviter      string
 	ExpiresAt    int64
-	// SetsUp means that the holder of the link chooses how the account signs in. A person who can already sign in does so to accept an
+	// SetsUp means that the holder of the link chooses how the user signs in. A person who can already sign in does so to accept an
 	// invitation.
 	SetsUp bool
-	// Replaces means that the account could already sign in, with credentials set up by someone who did not prove ownership of the address.
+	// Replaces means that the user could already sign in, with credentials set up by someone who did not prove ownership of the address.
 	// Setting it up again ends those credentials.
 	Replaces bool
-	// SecondFactor means that the account needs a code after the password.
+	// SecondFactor means that the user needs a code after the password.
 	SecondFactor bool
 	// Roles are the roles of an invitation. Only OpenLink sets them.
 	Roles []access.Role
 
 	workspaceID    string
 	organizationID string
-	status         string // of the account
+	status         string // of the user
 	mailed         bool
 	keepKeys       bool
 }
@@ -206,7 +206,7 @@ func (s *Service) OpenLink(ctx context.Context, secret string) (Opened, error) {
 	var o Opened
 	err := s.db.Read(ctx, func(q db.Q) (err error) {
 		if o, err = FindLink(q, secret, s.db.Now()); err == nil && o.workspaceID != "" {
-			o.Roles, err = access.RolesOf(q, o.workspaceID, o.AccountID)
+			o.Roles, err = access.RolesOf(q, o.workspaceID, o.UserID)
 		}
 		return err
 	})
@@ -230,7 +230,7 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 		WHERE l.hash = $1 AND l.used_at IS NULL AND l.expires_at > $2 AND a.status <> 'disabled'
 			AND CASE WHEN l.workspace_id IS NULL THEN l.credential_version = a.credential_version ELSE m.workspace_id IS NOT NULL END
 			AND (l.mailed = TRUE OR k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2))`, credential.Hash(secret), now).
-		Scan(&o.AccountID, &o.Email, &o.Name, &o.status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
+		Scan(&o.UserID, &o.Email, &o.Name, &o.status, &proof, &o.mailed, &o.keepKeys, &o.ExpiresAt, &o.workspaceID, &o.Workspace, &o.organizationID, &o.Organization,
 			&o.Inviter, &maker, &totp)
 	if err == nil && found && maker != "" && !o.mailed {
 		found, err = mayStillInvite(q, maker, o)
@@ -238,7 +238,7 @@ func FindLink(q db.Q, secret string, now int64) (Opened, error) {
 	if err == nil && !found {
 		err = errDeadLink
 	}
-	// A mailed link takes the account from a person who set it up without proving ownership of the address.
+	// A mailed link takes the user from a person who set it up without proving ownership of the address.
 	o.Replaces = o.workspaceID != "" && o.mailed && o.status == statusActive && proof != provenToAll
 	o.SetsUp = o.workspaceID == "" || o.status == statusInvited || o.Replaces
 	o.SecondFactor = totp != "" && !o.Replaces
@@ -257,17 +257,17 @@ func mayStillInvite(q db.Q, makerID string, o Opened) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	promised, err := access.HeldBy(q, o.workspaceID, o.AccountID)
+	promised, err := access.HeldBy(q, o.workspaceID, o.UserID)
 	_, lacks := held.Lacks(promised | access.SetOf(access.MembersWrite))
 	return !lacks, err
 }
 
 // redeem marks a link as used, and all other links of the same purpose with it.
 func redeem(tx *db.Tx, secret string) (Opened, error) {
-	// Lock the workspace, then the account, in the usual order. So two links cannot be redeemed at the same time, nor a link while its
+	// Lock the workspace, then the user, in the usual order. So two links cannot be redeemed at the same time, nor a link while its
 	// invitation ends.
-	var workspaceID, accountID string
-	if _, err := tx.Row(`SELECT workspace_id, account_id FROM account_link WHERE hash = $1`, credential.Hash(secret)).Scan(&workspaceID, &accountID); err != nil {
+	var workspaceID, userID string
+	if _, err := tx.Row(`SELECT workspace_id, account_id FROM account_link WHERE hash = $1`, credential.Hash(secret)).Scan(&workspaceID, &userID); err != nil {
 		return Opened{}, err
 	}
 	if workspaceID != "" {
@@ -275,7 +275,7 @@ func redeem(tx *db.Tx, secret string) (Opened, error) {
 			return Opened{}, err
 		}
 	}
-	if _, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, accountID).Scan(new(string)); err != nil {
+	if _, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING id`, userID).Scan(new(string)); err != nil {
 		return Opened{}, err
 	}
 	o, err := FindLink(tx.Q, secret, tx.Now())
@@ -290,26 +290,26 @@ func redeem(tx *db.Tx, secret string) (Opened, error) {
 	if err != nil {
 		return o, err
 	}
-	return o, EndLinks(tx, o.AccountID, o.workspaceID)
+	return o, EndLinks(tx, o.UserID, o.workspaceID)
 }
 
 // acceptMembership makes the invited person a member, and returns the audit event.
 func (o Opened) acceptMembership(tx *db.Tx) (audit.Event, error) {
 	if o.workspaceID != "" {
-		if err := access.Accept(tx, o.workspaceID, o.AccountID); err != nil {
+		if err := access.Accept(tx, o.workspaceID, o.UserID); err != nil {
 			return audit.Event{}, err
 		}
 	}
-	actor, err := findActor(tx.Q, o.AccountID, "")
+	actor, err := findActor(tx.Q, o.UserID, "")
 	if o.workspaceID != "" {
-		return audit.Event{Action: audit.MemberAccepted, WorkspaceID: o.workspaceID, ResourceID: o.AccountID, Actor: &actor,
+		return audit.Event{Action: audit.MemberAccepted, WorkspaceID: o.workspaceID, ResourceID: o.UserID, Actor: &actor,
 			Description: o.Email + " accepted the invitation", Changes: access.Accepted()}, err
 	}
-	return audit.Event{Action: audit.AccountRecovered, OrganizationID: actor.HomeOrgID, ResourceID: o.AccountID, Actor: &actor,
+	return audit.Event{Action: audit.UserRecovered, OrganizationID: actor.HomeOrgID, ResourceID: o.UserID, Actor: &actor,
 		Description: o.Email + " used a link to set up how they sign in"}, err
 }
 
-// RedeemLink uses up a link that sets up an account. It completes the account, accepts the invitation, and returns the audit event. The
+// RedeemLink uses up a link that sets up a user. It completes the user, accepts the invitation, and returns the audit event. The
 // caller stores the new password or passkey in the same transaction.
 func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	o, err := redeem(tx, secret)
@@ -320,12 +320,12 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 	var changed string
 	var ended []audit.Event
 	if o.mailed || o.workspaceID == "" {
-		if changed, ended, err = markEmailVerified(tx, o.AccountID); err != nil {
+		if changed, ended, err = markEmailVerified(tx, o.UserID); err != nil {
 			return o, audit.Event{}, err
 		}
 	}
 	if err := tx.Exec(`UPDATE account SET status = 'active', name = $2, email_proof = CASE WHEN email_proof = '' THEN $3 ELSE email_proof END
-		WHERE id = $1 AND status <> 'disabled'`, o.AccountID, name, o.organizationID); err != nil {
+		WHERE id = $1 AND status <> 'disabled'`, o.UserID, name, o.organizationID); err != nil {
 		return o, audit.Event{}, err
 	}
 	event, err := o.acceptMembership(tx)
@@ -341,7 +341,7 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 		event.Changes.Add("email_verified", changed == "", true)
 	}
 	if o.workspaceID == "" && !o.keepKeys {
-		revoked, more, err := RevokeKeys(tx, o.AccountID)
+		revoked, more, err := RevokeKeys(tx, o.UserID)
 		if err != nil {
 			return o, event, err
 		}
@@ -353,11 +353,11 @@ func RedeemLink(tx *db.Tx, secret, name string) (Opened, audit.Event, error) {
 }
 
 // Accept accepts an invitation for the signed-in caller. It does not change how the
-// account signs in.
+// user signs in.
 func (s *Service) Accept(ctx context.Context, by db.Caller, secret string) (workspaceID string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
 		o, err := redeem(tx, secret)
-		if err == nil && (o.AccountID != by.ID || o.SetsUp) {
+		if err == nil && (o.UserID != by.ID || o.SetsUp) {
 			err = errDeadLink
 		}
 		if err == nil {
@@ -386,7 +386,7 @@ func (s *Service) CreateLink(ctx context.Context, by db.Caller, links *Links, em
 			err = fault.Missing("active user " + email)
 		}
 		if err == nil {
-			link, err = links.Account(tx, id, by.Name, keepKeys)
+			link, err = links.User(tx, id, by.Name, keepKeys)
 		}
 		if err == nil {
 			org, err = access.AuditOrganization(tx.Q, org)

@@ -51,7 +51,7 @@ func TestAnOperatorMakesALink(t *testing.T) {
 			link, err := n.makeLink(operator, "ADMIN@example.com")
 			must(t, err)
 			secret, ok := strings.CutPrefix(link.URL, "http://bursar.test/invite/")
-			if opened, err := n.OpenLink(t.Context(), secret); !ok || err != nil || opened.AccountID != first.UserID {
+			if opened, err := n.OpenLink(t.Context(), secret); !ok || err != nil || opened.UserID != first.UserID {
 				t.Errorf("the link is %q: %+v, %v", link.URL, opened, err)
 			}
 		})

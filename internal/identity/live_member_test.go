@@ -58,7 +58,7 @@ func (n *node) change(fn func(tx *db.Tx) error) {
 	must(n.t, err)
 }
 
-// Joining does not change whose log tells of somebody's logins. An account that began with
+// Joining does not change whose log tells of somebody's logins. A user that began with
 // an invitation has no such log yet: it gets one where it first accepts.
 func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
@@ -66,7 +66,7 @@ func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
 		homeOf := func(invited, accepts bool) (home string) {
 			t.Helper()
 			p.change(func(tx *db.Tx) error {
-				id, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: fmt.Sprintf("%v%v@example.com", invited, accepts), Invited: invited})
+				id, _, err := identity.EnsureUser(tx, identity.NewUser{Email: fmt.Sprintf("%v%v@example.com", invited, accepts), Invited: invited})
 				if err == nil {
 					_, err = access.Invite(tx, p.workspaceID, id, "viewer", "Admin")
 				}

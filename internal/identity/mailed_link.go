@@ -11,8 +11,8 @@ import (
 )
 
 // MailAccount creates the link with which a person sets up how they sign in, and mails it to them. No one else sees it.
-func (l *Links) MailAccount(tx *db.Tx, accountID, email, madeBy string) (Link, error) {
-	link, err := l.make(tx, newLink{accountID: accountID, madeBy: madeBy, mailed: true}, accountLinkLife)
+func (l *Links) MailUser(tx *db.Tx, userID, email, madeBy string) (Link, error) {
+	link, err := l.make(tx, newLink{userID: userID, madeBy: madeBy, mailed: true}, userLinkLife)
 	if err != nil {
 		return Link{}, err
 	}

@@ -11,7 +11,7 @@ import (
 	"bursar/internal/mail"
 )
 
-// Notices notifies people by mail of changes to their accounts, in case someone else made them. A nil *Notices sends nothing.
+// Notices notifies people by mail of changes to their credentials, in case someone else made them. A nil *Notices sends nothing.
 type Notices struct {
 	account string // address of the account page
 	mail    *mail.Mailer
@@ -30,12 +30,12 @@ func NewNotices(publicURL string, m *mail.Mailer, b *budget.Budgets) *Notices {
 	return &Notices{account: publicURL + "/account", mail: m, budgets: b}
 }
 
-// Notify notifies the owner of an account of an action in a transaction. A reached limit or a full mail queue is not an error.
-func (n *Notices) Notify(tx *db.Tx, by db.Caller, accountID, email string, what mail.SecurityEvent, name string) error {
+// Notify notifies a user of an action in a transaction. A reached limit or a full mail queue is not an error.
+func (n *Notices) Notify(tx *db.Tx, by db.Caller, userID, email string, what mail.SecurityEvent, name string) error {
 	if n == nil || email == "" {
 		return nil
 	}
-	err := n.budgets.Take(tx, noticesTo.Of(accountID+" "+string(what)))
+	err := n.budgets.Take(tx, noticesTo.Of(userID+" "+string(what)))
 	if err == nil {
 		err = n.mail.Queue(tx, mail.Notices, mail.Notice{To: email, What: what, Name: name, At: time.UnixMilli(tx.Now()),
 			IP: by.IP, Browser: ProgramName(by.Agent), Account: n.account}.Message())

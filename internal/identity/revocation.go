@@ -32,7 +32,7 @@ func (s *Service) RevokeCompromisedKey(ctx context.Context, by db.Caller, in Key
 }
 
 func revokeOwnKey(tx *db.Tx, by db.Caller, id string, compromised bool, p part) (*revocation, error) {
-	r := &revocation{id: id, accountID: by.ID, compromised: compromised, part: p}
+	r := &revocation{id: id, userID: by.ID, compromised: compromised, part: p}
 	own, err := tx.Row(`SELECT id FROM api_key WHERE id = $1 AND account_id = $2`, id, by.ID).Scan(new(string))
 	if err == nil && !own {
 		err = errNoKey
@@ -57,10 +57,10 @@ const (
 
 // revocation is the revocation of a key, with its result.
 type revocation struct {
-	id, accountID string
-	compromised   bool // someone else may have the key
-	leaked        bool // the key itself is known, so the keys that replaced it are revoked with it
-	part          part
+	id, userID  string
+	compromised bool // someone else may have the key
+	leaked      bool // the key itself is known, so the keys that replaced it are revoked with it
+	part        part
 
 	name      string
 	createdAt int64
@@ -72,7 +72,7 @@ type revocation struct {
 
 var errNoKey = fault.Foreign("API key", fault.Scope{})
 
-// errReachChanged means that access was given with the key, in a place that was not locked, before its account was locked.
+// errReachChanged means that access was given with the key, in a place that was not locked, before its user was locked.
 var errReachChanged = errors.New("the key has given access in another place meanwhile")
 
 // writeRevocation is db.Write for a revocation. If the key gives access in other places meanwhile, the key ends first, in a transaction of
@@ -98,11 +98,11 @@ func writeRevocation[T any](ctx context.Context, d *db.DB, by db.Caller, fn func
 	return out, fmt.Errorf("revoke an API key: %w", err)
 }
 
-// run revokes a key and what depends on it. Organizations are locked before workspaces and those before the account, in the order of their
+// run revokes a key and what depends on it. Organizations are locked before workspaces and those before the user, in the order of their
 // ids.
 func (r *revocation) run(tx *db.Tx, by db.Caller) error {
 	if r.part == endOnly {
-		err := LockAccount(tx, r.accountID)
+		err := LockUser(tx, r.userID)
 		var keys []string
 		if err == nil {
 			keys, err = r.keys(tx.Q)
@@ -120,10 +120,10 @@ func (r *revocation) run(tx *db.Tx, by db.Caller) error {
 	if err != nil {
 		return err
 	}
-	if err := LockAccount(tx, r.accountID); err != nil {
+	if err := LockUser(tx, r.userID); err != nil {
 		return err
 	}
-	// From here on no key is made with the key, and no access is given with it: both lock the account, too.
+	// From here on no key is made with the key, and no access is given with it: both lock the user, too.
 	if keys, err = r.keys(tx.Q); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (r *revocation) voidInvitations(tx *db.Tx, workspaces, keys []string) error
 
 // suspend suspends the owners, members and roles that came through compromised keys.
 func (r *revocation) suspend(tx *db.Tx, by db.Caller, keys, organizations, workspaces []string) error {
-	c, err := access.FindCompromise(tx.Q, r.accountID, keys)
+	c, err := access.FindCompromise(tx.Q, r.userID, keys)
 	if err != nil {
 		return err
 	}
@@ -245,9 +245,9 @@ func (r *revocation) suspend(tx *db.Tx, by db.Caller, keys, organizations, works
 	}
 	var lost []string
 	for _, one := range r.suspended {
-		lost = append(lost, one.AccountID)
+		lost = append(lost, one.UserID)
 	}
-	return LockAccounts(tx, lost)
+	return LockUsers(tx, lost)
 }
 
 // endKeys revokes a key, all live keys that depend on it, and their sessions.
@@ -296,7 +296,7 @@ func (r *revocation) events(own audit.Event) audit.Event {
 		events = append(events, voidedEvent(one, keyEnded))
 	}
 	for _, s := range r.suspended {
-		event := audit.Event{Action: audit.MemberSuspended, WorkspaceID: s.WorkspaceID, ResourceID: s.AccountID,
+		event := audit.Event{Action: audit.MemberSuspended, WorkspaceID: s.WorkspaceID, ResourceID: s.UserID,
 			Description: "Suspended access that was given with a compromised API key"}
 		if s.LastAdmin {
 			event.Outcome, event.Description = audit.Failure, "Kept the last admin, whose access was given with a compromised API key"
@@ -339,7 +339,7 @@ func ownerSuspended(o access.OwnerSuspension) audit.Event {
 		event.Outcome, event.Description = audit.Failure, "Kept the last owner, who was added through a compromised API key"
 	}
 	event.Changes.Add("suspension_id", nil, o.ID)
-	event.Changes.Add("owners", o.AccountID, nil)
+	event.Changes.Add("owners", o.UserID, nil)
 	return event
 }
 
@@ -354,15 +354,15 @@ func keyCompromised(id, name string) audit.Event {
 // maxShown is the maximum number of suspensions in the response. The log has all of them.
 const maxShown = 1000
 
-func (r *revocation) report(accountID string) api.CompromisedKey {
+func (r *revocation) report(userID string) api.CompromisedKey {
 	report := api.CompromisedKey{ID: r.id, Revoked: true, Suspended: []api.SuspendedAccess{}, SuspendedOwners: []api.SuspendedOwner{},
-		InvitationsEnded: int64(len(r.voided)), SuspendedCount: int64(len(r.suspended)), Activity: api.KeyActivity{Actor: accountID, KeyID: r.id, From: r.createdAt, To: r.at}}
+		InvitationsEnded: int64(len(r.voided)), SuspendedCount: int64(len(r.suspended)), Activity: api.KeyActivity{Actor: userID, KeyID: r.id, From: r.createdAt, To: r.at}}
 	for _, s := range r.suspended[:min(len(r.suspended), maxShown)] {
-		report.Suspended = append(report.Suspended, api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind,
+		report.Suspended = append(report.Suspended, api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.UserID, KeyID: s.KeyID, Kind: s.Kind,
 			Roles: s.Roles, SuspendedAt: s.At, LastAdmin: s.LastAdmin})
 	}
 	for _, o := range r.owners {
-		report.SuspendedOwners = append(report.SuspendedOwners, api.SuspendedOwner{ID: o.ID, OrganizationID: o.OrganizationID, UserID: o.AccountID, KeyID: o.KeyID,
+		report.SuspendedOwners = append(report.SuspendedOwners, api.SuspendedOwner{ID: o.ID, OrganizationID: o.OrganizationID, UserID: o.UserID, KeyID: o.KeyID,
 			SuspendedAt: o.At, LastOwner: o.LastOwner})
 	}
 	return report

@@ -111,7 +111,7 @@ func addScope(c *audit.Changes, s api.Scope) {
 
 // requireOwnWorkspaces returns an error unless the owner of a key belongs to all workspaces that it is limited to.
 func requireOwnWorkspaces(q db.Q, key NewKey) error {
-	all, err := access.BelongsToAll(q, audit.Actor{ID: key.AccountID}, key.Scope.WorkspaceIDs)
+	all, err := access.BelongsToAll(q, audit.Actor{ID: key.UserID}, key.Scope.WorkspaceIDs)
 	if err == nil && !all {
 		err = fault.Invalid("workspace", "must be a workspace that the user belongs to")
 	}

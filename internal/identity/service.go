@@ -1,5 +1,5 @@
 // Package identity authenticates callers. It manages people and machine clients, their sessions, API keys, device codes, links, and the
-// notices about changes to their accounts.
+// notices about changes to their credentials.
 package identity
 
 import (
@@ -28,7 +28,7 @@ type Config struct {
 	WebTTL    time.Duration // of a browser's session, even if it is in use
 	WebIdle   time.Duration // of a browser's session that is idle
 	LimitsOff bool
-	Notices   *Notices  // nil if people are not notified by mail of changes to their accounts
+	Notices   *Notices  // nil if people are not notified by mail of changes to their credentials
 	Failures  *Failures // nil if unrecorded failures are not counted
 }
 
@@ -99,7 +99,7 @@ func Prepare(ctx context.Context, d *db.DB, v *vault.Vault) (cursorKey []byte, e
 		return nil, err
 	}
 	if text == nil {
-		by := db.Caller{Actor: audit.SystemActor("bursar")}
+		by := db.SystemCaller()
 		if _, err := db.Write(ctx, d, by, func(tx *db.Tx) (struct{}, audit.Event, error) { return makeSecrets(tx, v) }); err != nil {
 			return nil, fmt.Errorf("make the secrets of a new store: %w", err)
 		}

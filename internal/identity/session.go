@@ -94,8 +94,8 @@ func (s *Service) stateOf(ctx context.Context, known *verified) (*sessionState, 
 }
 
 // RequireSession returns an error if the caller's session has ended since it was authenticated, or the secret of a machine client that
-// sends it with each request. Every operation that creates a credential calls it in its transaction, with the account locked. Otherwise a
-// concurrent request could leave a credential that a password change or an account reset does not revoke.
+// sends it with each request. Every operation that creates a credential calls it in its transaction, with the user locked. Otherwise a
+// concurrent request could leave a credential that a password change or a reset does not revoke.
 func RequireSession(tx *db.Tx, by db.Caller) error {
 	// The locks keep the session or the secret from ending on another node before the transaction does.
 	lock := func(sql, id string) error {
@@ -140,7 +140,7 @@ func RequireAuthentic(q db.Q, by audit.Actor, now int64) error {
 	return nil
 }
 
-// RequireCredential returns an error if an actor's credential was revoked, or their account disabled, since they authenticated. A session
+// RequireCredential returns an error if an actor's credential was revoked, or they were disabled, since they authenticated. A session
 // that has only expired is accepted, for work that continues after its request.
 func RequireCredential(q db.Q, by audit.Actor) error {
 	state, err := loadSession(q, by.SessionID)
@@ -312,7 +312,7 @@ func (s *Service) begin(ctx context.Context, by db.Caller, who login) (api.Sessi
 		return api.Session{}, err
 	}
 	token, err := s.tokens.Sign(ctx, started)
-	return api.Session{Token: token, UserID: started.AccountID, ExpiresAt: started.ExpiresAt}, err
+	return api.Session{Token: token, UserID: started.UserID, ExpiresAt: started.ExpiresAt}, err
 }
 
 func sessionEvent(s token.Session, actor audit.Actor, description string) audit.Event {

@@ -34,7 +34,7 @@ type opening struct {
 	ip     string
 	agent  string
 	secret string // secret of a browser's session
-	noted  bool   // the last use of account and key was stored a moment ago
+	noted  bool   // the last use of user and key was stored a moment ago
 	client string // hash of the secret by which a machine client signs in
 }
 
@@ -109,14 +109,14 @@ func findKey(q db.Q, hash string) (storedKey, error) {
 
 // startSession stores a session of an actor. If the actor used a key, the session
 // depends on it and expires no later than it. startSession returns an error if the
-// account or the key was disabled since it was read, or a machine client got a new secret.
+// user or the key was disabled since it was read, or a machine client got a new secret.
 func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 	now := tx.Now()
-	s := token.Session{ID: tx.NewID("ses"), AccountID: by.ID, CreatedAt: now, ExpiresAt: now + o.ttl.Milliseconds()}
+	s := token.Session{ID: tx.NewID("ses"), UserID: by.ID, CreatedAt: now, ExpiresAt: now + o.ttl.Milliseconds()}
 	if o.began != 0 {
 		s.CreatedAt = o.began
 	}
-	live, err := useAccount(tx, by.ID, o.noted).Scan(new(string))
+	live, err := lockActiveUser(tx, by.ID, o.noted).Scan(new(string))
 	if err == nil && live && o.client != "" { // the client may have got a new secret since this one was checked
 		live, err = tx.Row(`SELECT id FROM account WHERE id = $1 AND secret_hash = $2`, by.ID, o.client).Scan(new(string))
 	}
@@ -139,12 +139,12 @@ func startSession(tx *db.Tx, by audit.Actor, o opening) (token.Session, error) {
 	}
 	return s, tx.Exec(`INSERT INTO session (id, account_id, api_key_id, actor_type, created_at, expires_at,
 			secret_hash, method, ip, agent, last_seen_at, second_factor, scope) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $12, $11, $13)`,
-		s.ID, s.AccountID, db.NullText(by.KeyID), string(by.Type), s.CreatedAt, s.ExpiresAt,
+		s.ID, s.UserID, db.NullText(by.KeyID), string(by.Type), s.CreatedAt, s.ExpiresAt,
 		hash, string(o.method), o.ip, shorten(o.agent, maxAgent), o.factor, now, by.Scope.String())
 }
 
-// useAccount finds an active account and locks it, so that it cannot be disabled before the session is stored.
-func useAccount(tx *db.Tx, id string, noted bool) db.Row {
+// lockActiveUser finds an active user and locks it, so that it cannot be disabled before the session is stored.
+func lockActiveUser(tx *db.Tx, id string, noted bool) db.Row {
 	if noted {
 		return tx.Row(tx.ForShare(`SELECT id FROM account WHERE id = $1 AND status = 'active'`), id)
 	}
@@ -212,34 +212,34 @@ func (s *Service) Expire(tx *db.Tx) error {
 	return token.DeleteRetired(tx, now-longest.Milliseconds())
 }
 
-// SetPassword stores the hash of an account's password.
-func SetPassword(tx *db.Tx, accountID, hash string) error {
-	return tx.Exec(`UPDATE account SET password_hash = $2, credential_version = credential_version + 1 WHERE id = $1`, accountID, hash)
+// SetPassword stores the hash of a user's password.
+func SetPassword(tx *db.Tx, userID, hash string) error {
+	return tx.Exec(`UPDATE account SET password_hash = $2, credential_version = credential_version + 1 WHERE id = $1`, userID, hash)
 }
 
-// RaiseCredentialVersion records that the sign-in methods of an account change. It ends sign-ins that are not complete, links to set up
-// the account, and approved device logins whose session has not begun.
-func RaiseCredentialVersion(tx *db.Tx, accountID string) error {
-	return tx.Exec(`UPDATE account SET credential_version = credential_version + 1 WHERE id = $1`, accountID)
+// RaiseCredentialVersion records that the sign-in methods of a user change. It ends sign-ins that are not complete, links to set up
+// the user, and approved device logins whose session has not begun.
+func RaiseCredentialVersion(tx *db.Tx, userID string) error {
+	return tx.Exec(`UPDATE account SET credential_version = credential_version + 1 WHERE id = $1`, userID)
 }
 
-// ErrCredentialsChanged is the error for a sign-in during which the sign-in methods of the account changed.
+// ErrCredentialsChanged is the error for a sign-in during which the sign-in methods of the user changed.
 var ErrCredentialsChanged = fault.New(api.CodeInvalidCredentials, "how you sign in has changed: sign in again")
 
-// CredentialVersion returns the version of an account's sign-in methods.
-func CredentialVersion(q db.Q, accountID string) (version int64, err error) {
-	_, err = q.Row(`SELECT credential_version FROM account WHERE id = $1`, accountID).Scan(&version)
+// CredentialVersion returns the version of a user's sign-in methods.
+func CredentialVersion(q db.Q, userID string) (version int64, err error) {
+	_, err = q.Row(`SELECT credential_version FROM account WHERE id = $1`, userID).Scan(&version)
 	return version, err
 }
 
-// lockVersion locks an account. It reports whether its sign-in methods are those of a version.
-func lockVersion(tx *db.Tx, accountID string, version int64) (same bool, err error) {
-	return tx.Row(`UPDATE account SET name = name WHERE id = $1 AND credential_version = $2 RETURNING id`, accountID, version).Scan(new(string))
+// lockVersion locks a user. It reports whether its sign-in methods are those of a version.
+func lockVersion(tx *db.Tx, userID string, version int64) (same bool, err error) {
+	return tx.Row(`UPDATE account SET name = name WHERE id = $1 AND credential_version = $2 RETURNING id`, userID, version).Scan(new(string))
 }
 
-// Rename changes the name of an account.
-func Rename(tx *db.Tx, accountID, name string) error {
-	return tx.Exec(`UPDATE account SET name = $2 WHERE id = $1`, accountID, name)
+// Rename changes the name of a user.
+func Rename(tx *db.Tx, userID, name string) error {
+	return tx.Exec(`UPDATE account SET name = $2 WHERE id = $1`, userID, name)
 }
 
 // ShowSecondFactor marks a session as one that has shown a second factor.

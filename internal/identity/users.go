@@ -7,7 +7,7 @@ import (
 	"bursar/internal/db"
 )
 
-// User is a person's account as shown to an operator.
+// User is a person as shown to an operator.
 type User struct {
 	ID         string `json:"id"`
 	Email      string `json:"email"`
@@ -20,7 +20,7 @@ type User struct {
 // usersPage is the number of users read at a time, so that a long list does not keep a transaction open.
 const usersPage = 200
 
-// Users lists the people of the store, oldest account first.
+// Users lists the people of the store, oldest first.
 func (s *Service) Users(ctx context.Context) iter.Seq2[User, error] {
 	return func(yield func(User, error) bool) {
 		last := ""

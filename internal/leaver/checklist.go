@@ -19,16 +19,16 @@ const (
 // checklist is the access of a person in an organization, with internal details.
 type checklist struct {
 	api.Leaver
-	accountID string
-	members   map[string]string // the person's id as a member in the API, by workspace
-	known     []identity.KnownClient
-	sent      []identity.SentInvitation
+	userID  string
+	members map[string]string // the person's id as a member in the API, by workspace
+	known   []identity.KnownClient
+	sent    []identity.SentInvitation
 }
 
 // check reads the checklist. A person without access to the organization is not found. For an address that is only invited, it reveals
-// nothing about an account.
+// nothing about a user.
 func (s *Service) check(q db.Q, organizationID string, who person) (l checklist, err error) {
-	l = checklist{accountID: who.id, members: map[string]string{}}
+	l = checklist{userID: who.id, members: map[string]string{}}
 	l.Leaver = api.Leaver{OrganizationID: organizationID, Email: who.email, Memberships: []api.LeaverMembership{}, Invitations: []api.LeaverInvitation{},
 		Clients: []api.LeaverClient{}, APIKeys: []api.LeaverKey{}, Tasks: []api.LeaverTask{}}
 	if l.Owner, err = organization.Owns(q, organizationID, who.id); err != nil {
@@ -96,17 +96,17 @@ func (l *checklist) readMemberships(q db.Q) (belongs bool, err error) {
 		return nil
 	}, `SELECT w.id, w.name, m.member_id, m.accepted, x.role FROM workspace_member m JOIN workspace w ON w.id = m.workspace_id
 		LEFT JOIN member_role x ON x.workspace_id = m.workspace_id AND x.account_id = m.account_id
-		WHERE m.account_id = $1 AND w.organization_id = $2 ORDER BY w.id, x.role`, l.accountID, l.OrganizationID)
+		WHERE m.account_id = $1 AND w.organization_id = $2 ORDER BY w.id, x.role`, l.userID, l.OrganizationID)
 	return belongs, err
 }
 
 // readSuspended adds the suspended memberships of the person, which end, too.
 func (l *checklist) readSuspended(q db.Q, belongs *bool) error {
-	list, owner, err := access.SuspendedIn(q, l.OrganizationID, l.accountID)
+	list, owner, err := access.SuspendedIn(q, l.OrganizationID, l.userID)
 	for _, one := range list {
 		l.Memberships = append(l.Memberships, api.LeaverMembership{NamedWorkspace: api.NamedWorkspace{WorkspaceID: one.WorkspaceID, WorkspaceName: one.WorkspaceName},
 			Status: access.MemberSuspended, Roles: one.Roles})
-		l.members[one.WorkspaceID] = l.accountID
+		l.members[one.WorkspaceID] = l.userID
 	}
 	*belongs = *belongs || owner || len(list) > 0
 	return err
@@ -118,7 +118,7 @@ func (s *Service) addTasks(q db.Q, l *checklist) error {
 		if m.Status != access.MemberActive {
 			continue
 		}
-		waiting, err := s.approvals.WaitsFor(q, m.WorkspaceID, l.accountID)
+		waiting, err := s.approvals.WaitsFor(q, m.WorkspaceID, l.userID)
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (s *Service) addTasks(q db.Q, l *checklist) error {
 				return err
 			}
 		}
-		drafts, err := payout.DraftsBy(q, m.WorkspaceID, l.accountID, maxTasks+1)
+		drafts, err := payout.DraftsBy(q, m.WorkspaceID, l.userID, maxTasks+1)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (l *checklist) addTask(q db.Q, w api.NamedWorkspace, kind, id, what string,
 	if err != nil {
 		return err
 	}
-	people = slices.DeleteFunc(people, func(id string) bool { return id == l.accountID })
+	people = slices.DeleteFunc(people, func(id string) bool { return id == l.userID })
 	task := api.LeaverTask{NamedWorkspace: w, Kind: kind, ID: id, What: what, TakeOver: []api.User{}}
 	for _, id := range people[:min(len(people), maxTakeOver)] {
 		u := api.User{ID: id}

@@ -229,7 +229,7 @@ func TestOnlyAnOwnerWhoAdministersRemovesALeaver(t *testing.T) {
 	})
 }
 
-// An owner must not find out by the checklist whether an invited address has an account.
+// An owner must not find out by the checklist whether an invited address belongs to a user.
 func TestAnInvitedLeaverIsShownWithoutAnAccount(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

@@ -109,7 +109,7 @@ func find(q db.Q, in RemoveInput) (who person, err error) {
 
 var errNotIn = fault.Missing("person in the organization")
 
-// lock locks the organization, then the workspaces by id, then the accounts. It returns the checklist as of then.
+// lock locks the organization, then the workspaces by id, then the users. It returns the checklist as of then.
 func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist, err error) {
 	who, err := find(tx.Q, in)
 	if err == nil {
@@ -127,7 +127,7 @@ func (s *Service) lock(tx *db.Tx, by db.Caller, in RemoveInput) (list checklist,
 	if err := access.LockAllMembers(tx, in.ID); err != nil {
 		return list, err
 	}
-	if err := identity.LockAccount(tx, who.id); err != nil { // they may be creating a key
+	if err := identity.LockUser(tx, who.id); err != nil { // they may be creating a key
 		return list, err
 	}
 	if err := identity.LockCaller(tx, by); err != nil {
@@ -174,7 +174,7 @@ func (s *Service) carryOut(tx *db.Tx, l checklist) (audit.Event, error) {
 		return err
 	}
 	if l.Owner {
-		if err := add(organization.EndOwnership(tx, l.OrganizationID, l.accountID, l.Email)); err != nil {
+		if err := add(organization.EndOwnership(tx, l.OrganizationID, l.userID, l.Email)); err != nil {
 			return audit.Event{}, err
 		}
 	}
@@ -183,11 +183,11 @@ func (s *Service) carryOut(tx *db.Tx, l checklist) (audit.Event, error) {
 			Description: "Removed " + l.Email + ", who leaves the organization"}
 		event.Changes.Add("status", m.Status, nil)
 		event.Changes.AddItems("roles", m.Roles, nil)
-		if err := add(event, identity.EndLinks(tx, l.accountID, m.WorkspaceID)); err != nil {
+		if err := add(event, identity.EndLinks(tx, l.userID, m.WorkspaceID)); err != nil {
 			return audit.Event{}, err
 		}
 	}
-	if err := access.LeaveAll(tx, l.OrganizationID, l.accountID); err != nil {
+	if err := access.LeaveAll(tx, l.OrganizationID, l.userID); err != nil {
 		return audit.Event{}, err
 	}
 	for _, i := range l.sent {
@@ -203,7 +203,7 @@ func (s *Service) carryOut(tx *db.Tx, l checklist) (audit.Event, error) {
 		}
 	}
 	for _, k := range l.APIKeys {
-		event, revoked, err := identity.RevokeFor(tx, l.OrganizationID, l.accountID, k)
+		event, revoked, err := identity.RevokeFor(tx, l.OrganizationID, l.userID, k)
 		if err != nil {
 			return audit.Event{}, err
 		}

@@ -160,7 +160,7 @@ func (s *checkState) step(q db.Q, i *db.Integrity) (found []Mismatch, err error)
 // store stores the progress of the check, and takes or renews the lease. If another node has the lease, or has continued, the state is the
 // one that node has stored.
 func (c *Check) store(ctx context.Context, state checkState) (checkState, error) {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	next, err := db.Write(ctx, c.db, by, func(tx *db.Tx) (checkState, audit.Event, error) {
 		event := audit.None("a check changes nothing")
 		var text string

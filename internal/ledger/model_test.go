@@ -2,10 +2,7 @@ package ledger_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"strconv"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -244,25 +241,8 @@ func (b *books) check(rt *rapid.T) {
 	}
 }
 
-// bounded keeps the search short unless the command line asks for more.
-var bounded = sync.OnceValue(func() error {
-	given := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(torture.Rounds(10, 1000)), "rapid.steps": "20", "rapid.nofailfile": "true"} {
-		if given[name] {
-			continue
-		}
-		if err := flag.Set(name, value); err != nil {
-			return err
-		}
-	}
-	return nil
-})
-
 func TestTheBooksAgreeWhateverHappens(t *testing.T) {
-	if err := bounded(); err != nil {
-		t.Fatal(err)
-	}
+	torture.Rapid(t, 10, 1000, 20)
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := open(t, store)
 		rapid.Check(t, func(rt *rapid.T) {

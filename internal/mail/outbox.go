@@ -187,7 +187,7 @@ func (m *Mailer) exec(ctx context.Context, sql string, args ...any) error {
 }
 
 func change[T any](ctx context.Context, m *Mailer, fn func(tx *db.Tx) (T, error)) (T, error) {
-	return db.Write(ctx, m.db, db.Caller{Actor: audit.SystemActor("bursar")}, func(tx *db.Tx) (T, audit.Event, error) {
+	return db.Write(ctx, m.db, db.SystemCaller(), func(tx *db.Tx) (T, audit.Event, error) {
 		out, err := fn(tx)
 		return out, audit.None("a mail changes nothing that the log records"), err
 	})

@@ -51,24 +51,6 @@ func twoNodes(t *testing.T, store dbtest.Store, first, second mail.Config, clock
 	return onStore(t, store, first, clock), onStore(t, store, second, clock)
 }
 
-// later is a clock that can be put forward.
-type later struct {
-	mu sync.Mutex
-	by time.Duration
-}
-
-func (l *later) now() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return time.Now().Add(l.by)
-}
-
-func (l *later) advance(by time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.by += by
-}
-
 // silence is the address of a mail server that accepts connections and never answers.
 func silence(t *testing.T) (url string, reached <-chan net.Conn) {
 	t.Helper()
@@ -99,9 +81,9 @@ func silence(t *testing.T) (url string, reached <-chan net.Conn) {
 func TestMailOfANodeThatDiesIsSentByAnother(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		var clock later
+		var clock dbtest.Clock
 		server := smtptest.Start(t, smtptest.Options{})
-		dies, lives := twoNodes(t, store, mail.Config{URL: "smtp://127.0.0.1:1"}, mail.Config{URL: server.URL}, clock.now)
+		dies, lives := twoNodes(t, store, mail.Config{URL: "smtp://127.0.0.1:1"}, mail.Config{URL: server.URL}, clock.Now)
 		dies.send(t, link())
 		if n, err := dies.Take(t.Context(), mail.Accounts); n != 1 || err != nil {
 			t.Fatalf("took %d messages, %v", n, err)
@@ -110,7 +92,7 @@ func TestMailOfANodeThatDiesIsSentByAnother(t *testing.T) {
 		lives.send(t, link())
 		server.Wait(t, 1)
 		lives.waits(t, 1)
-		clock.advance(mail.Lease)
+		clock.Advance(mail.Lease)
 		got := server.Wait(t, 2)
 		if got[0].Header.Get("Message-Id") == got[1].Header.Get("Message-Id") {
 			t.Error("two messages have one Message-ID")
@@ -167,8 +149,8 @@ func TestAMessageThatTheServerIsTakingIsFinishedAtAShutdown(t *testing.T) {
 }
 
 func TestUnsentMailIsDroppedAfterADay(t *testing.T) {
-	var clock later
-	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: "smtp://127.0.0.1:1"}, clock.now)
+	var clock dbtest.Clock
+	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: "smtp://127.0.0.1:1"}, clock.Now)
 	expire := func() {
 		_, err := db.Write(t.Context(), o.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 			return struct{}{}, audit.None("a test"), mail.Expire(tx)
@@ -178,12 +160,12 @@ func TestUnsentMailIsDroppedAfterADay(t *testing.T) {
 		}
 	}
 	o.send(t, link())
-	clock.advance(mail.MaxAge - time.Minute)
+	clock.Advance(mail.MaxAge - time.Minute)
 	expire()
 	if o.waiting(t) != 1 {
 		t.Error("it goes before a day is over")
 	}
-	clock.advance(time.Minute)
+	clock.Advance(time.Minute)
 	expire()
 	if o.waiting(t) != 0 {
 		t.Error("it does not go")
@@ -248,9 +230,9 @@ func TestEachMessageIsSentOnceByNodesThatAllDeliverAtOnce(t *testing.T) {
 
 // A node that was paused does not know that its lease has ended. It sends what it was sending, and no more.
 func TestANodeWhoseMailWasTakenOverSendsAtMostOneMessageMore(t *testing.T) {
-	var clock later
+	var clock dbtest.Clock
 	server := smtptest.Start(t, smtptest.Options{})
-	paused, other := twoNodes(t, dbtest.SQLite(t), mail.Config{URL: server.URL}, mail.Config{URL: server.URL}, clock.now)
+	paused, other := twoNodes(t, dbtest.SQLite(t), mail.Config{URL: server.URL}, mail.Config{URL: server.URL}, clock.Now)
 	for range 5 {
 		paused.send(t, link())
 	}
@@ -258,7 +240,7 @@ func TestANodeWhoseMailWasTakenOverSendsAtMostOneMessageMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clock.advance(mail.Lease)
+	clock.Advance(mail.Lease)
 	other.open(t).ended(t)
 	if err := taken.Deliver(t.Context()); err == nil {
 		t.Error("it did not notice")
@@ -306,11 +288,11 @@ func TestAShutdownIsNoFailedAttempt(t *testing.T) {
 }
 
 func TestMailIsTooOldAfterADay(t *testing.T) {
-	var clock later
+	var clock dbtest.Clock
 	server := smtptest.Start(t, smtptest.Options{})
-	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: server.URL}, clock.now)
+	o := onStore(t, dbtest.SQLite(t), mail.Config{URL: server.URL}, clock.Now)
 	o.send(t, link())
-	clock.advance(mail.MaxAge)
+	clock.Advance(mail.MaxAge)
 	o.send(t, link())
 	o.open(t)
 	o.waits(t, 1)
@@ -332,15 +314,15 @@ func TestAMessageThatNodesDieOfIsGivenUp(t *testing.T) {
 
 // The vault forgets a key two days after it was replaced.
 func TestMailIsSealedWithAKeyThatIsKept(t *testing.T) {
-	var clock later
+	var clock dbtest.Clock
 	store := dbtest.SQLite(t)
-	o := onStore(t, store, mail.Config{URL: "smtp://127.0.0.1:1", Backoff: []time.Duration{time.Hour}}, clock.now)
+	o := onStore(t, store, mail.Config{URL: "smtp://127.0.0.1:1", Backoff: []time.Duration{time.Hour}}, clock.Now)
 	o.open(t)
 	operator := store.Vault(o.db)
 	if _, err := operator.Reseal(t.Context(), db.Caller{}, func(int64, int64) {}); err != nil {
 		t.Fatal(err)
 	}
-	clock.advance(49 * time.Hour)
+	clock.Advance(49 * time.Hour)
 	o.put(t, operator.Expire)
 	wait.Until(t, "mail is sealed with the new key", func() bool { return o.queue(t, mail.Accounts, link()) == nil })
 }

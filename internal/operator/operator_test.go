@@ -337,7 +337,7 @@ func TestAnOperatorWhoDisablesTheOtherIsNotAlone(t *testing.T) {
 	})
 }
 
-// Whoever took over an operator's account must not leave a request behind that another operator confirms later.
+// Whoever signs in as an operator must not leave a request behind that another operator confirms later.
 func TestARequestEndsWithTheOperatorWhoMadeIt(t *testing.T) {
 	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, _ *smtptest.Server) {
 		ends := map[string]func(who *servertest.Client) error{
@@ -468,7 +468,7 @@ func TestWhatAnOperatorDoesEndsWithTheirAccess(t *testing.T) {
 						t.Fatal(err)
 					}
 					err := servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
-						if err := identity.LockAccount(tx, one.UserID); err != nil {
+						if err := identity.LockUser(tx, one.UserID); err != nil {
 							return err
 						}
 						return tx.Exec(c.sql, one.UserID)

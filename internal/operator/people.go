@@ -56,7 +56,7 @@ func Add(ctx context.Context, d *db.DB, by db.Caller, email string, permissions 
 	return db.Write(ctx, d, by, func(tx *db.Tx) (Operator, audit.Event, error) {
 		o := Operator{Permissions: permissions}
 		var before string
-		// What they decide at the same time locks the account, too: they may get fewer permissions.
+		// What they decide at the same time locks the user, too: they may get fewer permissions.
 		found, err := tx.Row(`UPDATE account SET name = name WHERE email = $1 AND email <> '' AND kind = 'person' AND status = 'active'
 			RETURNING id, email, name, status`, identity.NormalizeEmail(email)).Scan(&o.ID, &o.Email, &o.Name, &o.Status)
 		if err == nil && !found {
@@ -104,7 +104,7 @@ func Remove(ctx context.Context, d *db.DB, by db.Caller, email string) (id strin
 	})
 }
 
-// count returns the number of operators, with a permission if one is given. It includes operators whose account is disabled. So an operator
+// count returns the number of operators, with a permission if one is given. It includes operators who are disabled. So an operator
 // who disables the others is not alone until bursar admin operator remove removes them.
 func count(q db.Q, with access.Permission) (n int, err error) {
 	all, err := db.Collect(q, func(r db.Rows) string { return r.Text(0) }, `SELECT permissions FROM operator`)

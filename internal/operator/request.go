@@ -28,25 +28,34 @@ const requestLifetime = 7 * 24 * time.Hour
 
 // request is a row of a request.
 type request struct {
-	id, kind, subject, payload, reference, requestedBy, requester, state string
-	createdAt, expiresAt, version                                        int64
+	ID          string `db:"id"`
+	Kind        string `db:"kind"`
+	Subject     string `db:"subject_id"`
+	Payload     string `db:"payload"`
+	Reference   string `db:"reference"`
+	RequestedBy string `db:"requested_by,null"`
+	Requester   string `db:"requester"`
+	State       string `db:"state"`
+	CreatedAt   int64  `db:"created_at"`
+	ExpiresAt   int64  `db:"expires_at"`
+	Version     int64  `db:"requester_version"`
 }
 
-const requestColumns = `id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at, requester_version FROM operator_request`
-
-func readRequest(r db.Rows) request {
-	return request{r.Text(0), r.Text(1), r.Text(2), r.Text(3), r.Text(4), r.Text(5), r.Text(6), r.Text(7), r.Int(8), r.Int(9), r.Int(10)}
-}
+var (
+	requestRows    = db.Select[request]("operator_request", nil)
+	newRequest     = db.InsertInto[request]("operator_request")
+	selectRequests = `SELECT ` + requestRows.Columns + ` FROM operator_request`
+)
 
 // digest returns a digest of everything that a request contains.
 func (r request) digest() string {
-	sum := sha256.Sum256([]byte(r.id + "\n" + r.kind + "\n" + r.subject + "\n" + r.reference + "\n" + r.payload))
+	sum := sha256.Sum256([]byte(r.ID + "\n" + r.Kind + "\n" + r.Subject + "\n" + r.Reference + "\n" + r.Payload))
 	return hex.EncodeToString(sum[:])
 }
 
 // permission returns the permission that deciding the request needs.
 func (r request) permission() access.Permission {
-	if r.kind == api.OpsDeposit {
+	if r.Kind == api.OpsDeposit {
 		return access.OpsMoney
 	}
 	return access.OpsAccess
@@ -64,25 +73,25 @@ type payload struct {
 // ended returns why a request can no longer be confirmed, or "". Its requester must still be allowed to make it, and sign in as they did
 // then. A request made at the command line of the machine ends only by its expiry. An appointment ends with the membership of the person.
 func (r request) ended(q db.Q) (why string, err error) {
-	if r.kind == api.OpsAppoint {
+	if r.Kind == api.OpsAppoint {
 		p, err := r.parameters()
 		var workspace string
 		if err == nil {
-			workspace, err = workspaceWith(q, p.WorkspaceID, r.subject)
+			workspace, err = workspaceWith(q, p.WorkspaceID, r.Subject)
 		}
 		if err != nil || workspace == "" {
 			return "the person is no longer a member of the workspace", err
 		}
 	}
-	if r.requestedBy == "" {
+	if r.RequestedBy == "" {
 		return "", nil
 	}
-	held, err := access.OperatorHolds(q, r.requestedBy)
+	held, err := access.OperatorHolds(q, r.RequestedBy)
 	if err == nil && !slices.Contains(held, r.permission()) {
 		return "whoever asked for it is disabled, or no longer an operator with " + string(r.permission()), nil
 	}
-	version, bad := identity.CredentialVersion(q, r.requestedBy)
-	if err = cmp.Or(err, bad); err == nil && version != r.version {
+	version, bad := identity.CredentialVersion(q, r.RequestedBy)
+	if err = cmp.Or(err, bad); err == nil && version != r.Version {
 		why = "how the operator who asked for it signs in has changed since"
 	}
 	return why, err
@@ -97,17 +106,17 @@ func (r request) requireOpen(q db.Q) error {
 	return err
 }
 
-// workspaceWith returns the name of a workspace, or "" unless an active account is a member of it.
-func workspaceWith(q db.Q, workspaceID, accountID string) (name string, err error) {
+// workspaceWith returns the name of a workspace, or "" unless an active user is a member of it.
+func workspaceWith(q db.Q, workspaceID, userID string) (name string, err error) {
 	_, err = q.Row(`SELECT w.name FROM live_member m JOIN workspace w ON w.id = m.workspace_id JOIN account a ON a.id = m.account_id
-		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.status = 'active'`, workspaceID, accountID).Scan(&name)
+		WHERE m.workspace_id = $1 AND m.account_id = $2 AND a.status = 'active'`, workspaceID, userID).Scan(&name)
 	return name, err
 }
 
 // parameters reads the payload of the request.
 func (r request) parameters() (p payload, err error) {
-	if err = json.Unmarshal([]byte(r.payload), &p); err != nil {
-		err = fmt.Errorf("read the request %s: %w", r.id, err)
+	if err = json.Unmarshal([]byte(r.Payload), &p); err != nil {
+		err = fmt.Errorf("read the request %s: %w", r.ID, err)
 	}
 	return p, err
 }
@@ -117,7 +126,7 @@ func (r request) wire() (api.OpsRequest, error) {
 	if err != nil {
 		return api.OpsRequest{}, err
 	}
-	return api.OpsRequest{ID: r.id, Kind: r.kind, Summary: p.Summary, RequestedBy: r.requester, CreatedAt: r.createdAt, ExpiresAt: r.expiresAt,
+	return api.OpsRequest{ID: r.ID, Kind: r.Kind, Summary: p.Summary, RequestedBy: r.Requester, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt,
 		Digest: r.digest(), Permission: string(r.permission())}, nil
 }
 
@@ -141,16 +150,15 @@ func store(tx *db.Tx, by db.Caller, kind, subject, reference, state string, p pa
 	if err != nil {
 		return request{}, err
 	}
-	r := request{tx.NewID("opr"), kind, subject, string(text), reference, by.ID, by.Email, state, now, now + requestLifetime.Milliseconds(), version}
-	if r.requester == "" {
-		r.requester = by.Name
+	r := request{
+		ID: tx.NewID("opr"), Kind: kind, Subject: subject, Payload: string(text), Reference: reference,
+		RequestedBy: by.ID, Requester: cmp.Or(by.Email, by.Name), State: state,
+		CreatedAt: now, ExpiresAt: now + requestLifetime.Milliseconds(), Version: version,
 	}
 	if err := tx.Exec(`UPDATE operator_request SET state = 'expired' WHERE state = 'pending' AND expires_at <= $1`, now); err != nil {
 		return r, err
 	}
-	stored, err := tx.Row(`INSERT INTO operator_request (id, kind, subject_id, payload, reference, requested_by, requester, state, created_at, expires_at, requester_version)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (reference) WHERE reference <> '' AND state IN ('pending', 'approved') DO NOTHING RETURNING id`,
-		r.id, r.kind, r.subject, r.payload, r.reference, db.NullText(r.requestedBy), r.requester, r.state, r.createdAt, r.expiresAt, r.version).Scan(new(string))
+	stored, err := newRequest.InsertNew(tx, `(reference) WHERE reference <> '' AND state IN ('pending', 'approved')`, &r)
 	if err == nil && !stored {
 		err = errReference
 	}
@@ -159,9 +167,9 @@ func store(tx *db.Tx, by db.Caller, kind, subject, reference, state string, p pa
 
 // event returns the event of a request in the operator's log.
 func (r request) event(tx *db.Tx, action audit.Action, verb, summary string) (audit.Event, error) {
-	event := audit.Event{Action: action, ResourceID: r.id, Description: verb + ": " + summary}
-	event.Changes.Add("state", nil, r.state)
-	event.Changes.Add("requested_by", nil, r.requester)
+	event := audit.Event{Action: action, ResourceID: r.ID, Description: verb + ": " + summary}
+	event.Changes.Add("state", nil, r.State)
+	event.Changes.Add("requested_by", nil, r.Requester)
 	var err error
 	event.OrganizationID, err = access.AuditOrganization(tx.Q, "")
 	return event, err
@@ -179,7 +187,7 @@ func (s *Service) request(tx *db.Tx, by db.Caller, alone bool, kind, subject, re
 	}
 	event, err := r.event(tx, audit.OperatorRequested, "Requested", p.Summary)
 	if err != nil || !alone {
-		return Outcome{RequestID: r.id}, event, err
+		return Outcome{RequestID: r.ID}, event, err
 	}
 	done, events, err := s.carryOut(tx, by, r)
 	return done, audit.All(append(events, event)...), err
@@ -280,7 +288,7 @@ func (s *Service) enter(tx *db.Tx, by db.Caller, userID string) (who identity.Us
 }
 
 // stillOperates returns an error unless the caller's session is live and they hold a permission. Both may have ended after the request was
-// authorized, also on another node. It locks their account, so it is called after workspaces and others are locked.
+// authorized, also on another node. It locks them, so it is called after workspaces and others are locked.
 func stillOperates(tx *db.Tx, by db.Caller, need access.Permission) error {
 	if err := identity.LockCaller(tx, by); err != nil {
 		return err
@@ -298,7 +306,7 @@ func (s *Service) Requests(ctx context.Context, by db.Caller, in RequestsInput) 
 			if err := access.RequireOperator(q, by.Actor, access.OpsRead, s.db.Now()); err != nil {
 				return nil, err
 			}
-			rows, err := db.Collect(q, readRequest, `SELECT `+requestColumns+` WHERE state = 'pending' AND expires_at > $1 AND id > $2 ORDER BY id LIMIT $3`, s.db.Now(), after, take)
+			rows, err := db.Collect(q, requestRows.Read, selectRequests+` WHERE state = 'pending' AND expires_at > $1 AND id > $2 ORDER BY id LIMIT $3`, s.db.Now(), after, take)
 			list = []api.OpsRequest{}
 			for _, r := range rows {
 				var one api.OpsRequest
@@ -337,12 +345,12 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 			return api.OpsDecision{}, audit.Event{}, err
 		case in.Digest != r.digest():
 			return api.OpsDecision{}, audit.Event{}, fault.New(api.CodeApprovalChanged, "this is not what waits: look at it again")
-		case by.ID == r.requestedBy || by.ID == r.subject:
+		case by.ID == r.RequestedBy || by.ID == r.Subject:
 			return api.OpsDecision{}, audit.Event{}, fault.New(api.CodeForbidden, "you asked for this, or it is about you: another operator has to confirm it")
 		}
 		_, events, err := s.carryOut(tx, by, r)
 		if err == nil {
-			err = identity.LockAccount(tx, r.requestedBy)
+			err = identity.LockUser(tx, r.RequestedBy)
 		}
 		if err == nil {
 			err = stillOperates(tx, by, r.permission())
@@ -358,7 +366,7 @@ func (s *Service) Approve(ctx context.Context, by db.Caller, in ApproveInput) (a
 			return api.OpsDecision{}, audit.Event{}, err
 		}
 		event, err := r.event(tx, audit.OperatorApproved, "Confirmed", shown.Summary)
-		return api.OpsDecision{ID: r.id, State: r.state}, audit.All(append([]audit.Event{event}, events...)...), err
+		return api.OpsDecision{ID: r.ID, State: r.State}, audit.All(append([]audit.Event{event}, events...)...), err
 	})
 }
 
@@ -374,7 +382,7 @@ func (s *Service) Reject(ctx context.Context, by db.Caller, in RejectInput) (api
 			return api.OpsDecision{}, audit.Event{}, err
 		}
 		event, err := r.event(tx, audit.OperatorRejected, "Rejected", shown.Summary)
-		return api.OpsDecision{ID: r.id, State: r.state}, event, cmp.Or(err, stillOperates(tx, by, r.permission()))
+		return api.OpsDecision{ID: r.ID, State: r.State}, event, cmp.Or(err, stillOperates(tx, by, r.permission()))
 	})
 }
 
@@ -383,7 +391,7 @@ func (s *Service) decide(tx *db.Tx, by db.Caller, id, state string) (request, er
 	if err := access.RequireOperator(tx.Q, by.Actor, access.OpsRead, tx.Now()); err != nil {
 		return request{}, err
 	}
-	rows, err := db.Collect(tx.Q, readRequest, `SELECT `+requestColumns+` WHERE id = $1`, id)
+	rows, err := db.Collect(tx.Q, requestRows.Read, selectRequests+` WHERE id = $1`, id)
 	if err == nil && len(rows) == 0 {
 		err = fault.Foreign("request", fault.Scope{})
 	}
@@ -399,7 +407,7 @@ func (s *Service) decide(tx *db.Tx, by db.Caller, id, state string) (request, er
 	if err == nil && !first {
 		err = fault.New(api.CodeApprovalDecided, "this no longer waits")
 	}
-	r.state = state
+	r.State = state
 	return r, err
 }
 
@@ -409,20 +417,20 @@ func (s *Service) carryOut(tx *db.Tx, by db.Caller, r request) (done Outcome, ev
 	if err != nil {
 		return done, nil, err
 	}
-	switch r.kind {
+	switch r.Kind {
 	case api.OpsDeposit:
-		to, err := ledger.FindAccount(tx.Q, r.subject)
+		to, err := ledger.FindAccount(tx.Q, r.Subject)
 		if err == nil && to.Kind != ledger.Customer {
 			err = fault.Missing("account")
 		}
 		if err != nil {
 			return done, nil, err
 		}
-		d, event, err := ledger.Deposit(tx, to, p.Amount, api.DepositFromOperator, r.reference, true)
+		d, event, err := ledger.Deposit(tx, to, p.Amount, api.DepositFromOperator, r.Reference, true)
 		event.Changes.Add("note", nil, p.Note)
 		return Outcome{Deposit: d}, []audit.Event{event}, err
 	case api.OpsReset:
-		events, err = s.reset(tx, by, r.subject)
+		events, err = s.reset(tx, by, r.Subject)
 	case api.OpsAppoint:
 		events, err = s.appoint(tx, r, p)
 	}
@@ -438,8 +446,8 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 	if err != nil {
 		return nil, err
 	}
-	_, event, err := s.signin.ResetIn(tx, who.Email, false, func(tx *db.Tx, accountID, email string) (identity.Link, error) {
-		return s.links.MailAccount(tx, accountID, email, by.Name)
+	_, event, err := s.signin.ResetIn(tx, who.Email, false, func(tx *db.Tx, userID, email string) (identity.Link, error) {
+		return s.links.MailUser(tx, userID, email, by.Name)
 	})
 	for _, id := range workspaces {
 		if err == nil {
@@ -451,7 +459,7 @@ func (s *Service) reset(tx *db.Tx, by db.Caller, userID string) ([]audit.Event, 
 
 // appoint makes a member an approver, like bursar admin approver appoint. Servers mail the approvers and owners.
 func (s *Service) appoint(tx *db.Tx, r request, p payload) ([]audit.Event, error) {
-	who, err := person(tx.Q, r.subject)
+	who, err := person(tx.Q, r.Subject)
 	if err == nil {
 		_, _, err = access.LockMembers(tx, p.WorkspaceID)
 	}

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Owners lists the owners of an organization, in the order in which their accounts were
+// Owners lists the owners of an organization, in the order in which they were
 // created.
 func (s *Service) Owners(ctx context.Context, by db.Caller, in OwnersInput) (web.Page[api.User], error) {
 	if err := s.authority.RequireInOrganization(ctx, by.Actor, in.ID, access.OrgRead); err != nil {

@@ -153,7 +153,7 @@ func TestWhoIsRemovedMeanwhileMakesNoOwner(t *testing.T) {
 	})
 }
 
-// The report of a key locks the account, and no organization into which no one came through the key.
+// The report of a key locks the user, and no organization into which no one came through the key.
 func TestAnOwnerWhoseSessionsEndMeanwhileMakesNoOwner(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
@@ -173,7 +173,7 @@ func TestASandboxCredentialDecidesNothingAboutAnOrganizationWithLiveMoney(t *tes
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := stolenOwnership(t, n)
 		x.report(t, x.Owner)
-		viewer, account := x.Member("viewer"), x.LiveAccount()
+		viewer, user := x.Member("viewer"), x.LiveAccount()
 		key := func(mode string) *servertest.Client {
 			return n.Login(t, n.Person(t, x.Owner).Post("/v1/api-keys", body{"name": mode, "mode": mode, "administer": true}).OK().Text("api_key"))
 		}
@@ -192,7 +192,7 @@ func TestASandboxCredentialDecidesNothingAboutAnOrganizationWithLiveMoney(t *tes
 			}
 		}
 		key("live").Patch(x.OrganizationPath("/settings"), body{"name": "Renamed"}).OK()
-		x.Owner.Patch("/v2/accounts/"+account, body{"status": "closed"}).OK()
+		x.Owner.Patch("/v2/accounts/"+user, body{"status": "closed"}).OK()
 		sandbox.Post(x.OrganizationPath("/owners"), body{"user_id": viewer.UserID}).OK()
 	})
 }

@@ -13,7 +13,7 @@ func read(r db.Rows) api.Organization {
 	return api.Organization{ID: r.Text(0), Name: r.Text(1), Slug: r.Text(2), RequireSecondFactor: r.Bool(3), AuditRetentionDays: r.Int(4)}
 }
 
-// listOf lists the organizations of an account. A member of a workspace also belongs to its organization. A credential that is limited to
+// listOf lists the organizations of a user. A member of a workspace also belongs to its organization. A credential that is limited to
 // workspaces belongs to the organizations of those.
 func listOf(q db.Q, by audit.Actor, after string, take int) ([]api.Organization, error) {
 	return db.Collect(q, read, `SELECT id, name, slug, require_second_factor, audit_retention_days FROM organization WHERE id IN (
@@ -55,11 +55,11 @@ func Insert(tx *db.Tx, name string, given *string) (api.Organization, error) {
 }
 
 // Found makes a person the first owner of an organization. It becomes their home if they have none.
-func Found(tx *db.Tx, organizationID, accountID string) error {
-	if err := access.SetOwner(tx, organizationID, accountID); err != nil {
+func Found(tx *db.Tx, organizationID, userID string) error {
+	if err := access.SetOwner(tx, organizationID, userID); err != nil {
 		return err
 	}
-	return access.GiveHome(tx, organizationID, accountID)
+	return access.GiveHome(tx, organizationID, userID)
 }
 
 func owners(q db.Q, organizationID, after string, take int) ([]api.User, error) {
@@ -69,21 +69,21 @@ func owners(q db.Q, organizationID, after string, take int) ([]api.User, error) 
 }
 
 // owner finds an owner and returns their name for the audit log.
-func owner(q db.Q, organizationID, accountID string) (name string, owns bool, err error) {
+func owner(q db.Q, organizationID, userID string) (name string, owns bool, err error) {
 	owns, err = q.Row(`SELECT a.email FROM organization_member m JOIN account a ON a.id = m.account_id
-		WHERE m.organization_id = $1 AND m.account_id = $2 AND m.role = 'owner'`, organizationID, accountID).Scan(&name)
+		WHERE m.organization_id = $1 AND m.account_id = $2 AND m.role = 'owner'`, organizationID, userID).Scan(&name)
 	return name, owns, err
 }
 
 // activeMember finds a person who can act in a workspace of the organization. It returns an error if their address is not verified. The
-// person who invited them to that workspace may have completed the account, and must not become an owner that way.
-func activeMember(q db.Q, organizationID, accountID string) (name string, found bool, err error) {
+// person who invited them to that workspace may have completed the user, and must not become an owner that way.
+func activeMember(q db.Q, organizationID, userID string) (name string, found bool, err error) {
 	found, err = q.Row(`SELECT a.email FROM live_member l JOIN account a ON a.id = l.account_id
-		WHERE l.account_id = $2 AND l.organization_id = $1 AND a.kind = 'person' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(&name)
+		WHERE l.account_id = $2 AND l.organization_id = $1 AND a.kind = 'person' AND a.status = 'active' LIMIT 1`, organizationID, userID).Scan(&name)
 	if err != nil || !found {
 		return name, found, err
 	}
-	verified, err := access.Knows(q, organizationID, accountID)
+	verified, err := access.Knows(q, organizationID, userID)
 	if err == nil && !verified {
 		err = fault.Invalid("user_id", "is a person who has not verified their email address: a link by mail or from an operator does that")
 	}
@@ -91,9 +91,9 @@ func activeMember(q db.Q, organizationID, accountID string) (name string, found 
 }
 
 // notLastOwner returns an error if no one else can act as an owner. The caller must have locked the organization.
-func notLastOwner(q db.Q, organizationID, accountID string) error {
+func notLastOwner(q db.Q, organizationID, userID string) error {
 	another, err := q.Row(`SELECT a.id FROM organization_member m JOIN account a ON a.id = m.account_id
-		WHERE m.organization_id = $1 AND m.account_id <> $2 AND m.role = 'owner' AND a.status = 'active' LIMIT 1`, organizationID, accountID).Scan(new(string))
+		WHERE m.organization_id = $1 AND m.account_id <> $2 AND m.role = 'owner' AND a.status = 'active' LIMIT 1`, organizationID, userID).Scan(new(string))
 	if err == nil && !another {
 		err = fault.New(api.CodeLastOwner, "the last owner of an organization cannot be removed")
 	}

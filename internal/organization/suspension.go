@@ -37,8 +37,8 @@ func (s *Service) SuspendedOwners(ctx context.Context, by db.Caller, in OwnersIn
 }
 
 func wireSuspension(q db.Q, s access.OwnerSuspension) (api.SuspendedOwner, error) {
-	o := api.SuspendedOwner{ID: s.ID, OrganizationID: s.OrganizationID, UserID: s.AccountID, KeyID: s.KeyID, SuspendedAt: s.At}
-	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.AccountID).Scan(&o.Email, &o.Name)
+	o := api.SuspendedOwner{ID: s.ID, OrganizationID: s.OrganizationID, UserID: s.UserID, KeyID: s.KeyID, SuspendedAt: s.At}
+	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.UserID).Scan(&o.Email, &o.Name)
 	return o, err
 }
 
@@ -71,14 +71,14 @@ func (s *Service) decide(ctx context.Context, by db.Caller, in SuspensionInput, 
 		if action == audit.OwnerReinstated {
 			event := ownerEvent(action, in.ID, "Confirmed the owner "+shown.Email)
 			event.Changes.Add("suspension_id", row.ID, nil)
-			event.Changes.Add("owners", nil, row.AccountID)
+			event.Changes.Add("owners", nil, row.UserID)
 			return shown, event, reinstate(tx, by, row)
 		}
 		event := ownerEvent(action, in.ID, "Removed the suspended owner "+shown.Email)
 		event.Changes.Add("suspension_id", row.ID, nil)
 		ended, err := remove(tx, by, row)
 		if ended {
-			event.Changes.Add("owners", row.AccountID, nil)
+			event.Changes.Add("owners", row.UserID, nil)
 		}
 		return shown, event, err
 	})
@@ -106,7 +106,7 @@ func (s *Service) suspended(tx *db.Tx, by db.Caller, in SuspensionInput) (access
 	if err == nil {
 		err = access.RequireOwnOrigin(tx.Q, by.Actor, in.ID)
 	}
-	if err == nil && row.AccountID == by.ID {
+	if err == nil && row.UserID == by.ID {
 		f := fault.New(api.CodeForbidden, "this is your own ownership: another owner decides")
 		f.Scope.OrganizationID = in.ID
 		err = f
@@ -119,23 +119,23 @@ func reinstate(tx *db.Tx, by db.Caller, row access.OwnerSuspension) error {
 	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "confirmed"); err != nil {
 		return err
 	}
-	_, owns, err := owner(tx.Q, row.OrganizationID, row.AccountID)
+	_, owns, err := owner(tx.Q, row.OrganizationID, row.UserID)
 	if err != nil {
 		return err
 	}
 	if !owns {
-		_, member, err := activeMember(tx.Q, row.OrganizationID, row.AccountID)
+		_, member, err := activeMember(tx.Q, row.OrganizationID, row.UserID)
 		if err == nil && !member {
 			err = fault.New(api.CodeForbidden, "this person is no longer a member of the organization: remove them, or add them to a workspace first")
 		}
 		if err == nil {
-			err = access.SetOwner(tx, row.OrganizationID, row.AccountID)
+			err = access.SetOwner(tx, row.OrganizationID, row.UserID)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return access.NoteOwnerOrigin(tx, by.Actor, row.OrganizationID, row.AccountID)
+	return access.NoteOwnerOrigin(tx, by.Actor, row.OrganizationID, row.UserID)
 }
 
 // remove ends a suspended ownership permanently. If the person was made an owner again since, it ends that ownership and reports it.
@@ -143,12 +143,12 @@ func remove(tx *db.Tx, by db.Caller, row access.OwnerSuspension) (ended bool, er
 	if err := access.DecideSuspendedOwner(tx, by.Actor, row, "removed"); err != nil {
 		return false, err
 	}
-	_, owns, err := owner(tx.Q, row.OrganizationID, row.AccountID)
+	_, owns, err := owner(tx.Q, row.OrganizationID, row.UserID)
 	if err != nil || !owns {
 		return false, err
 	}
-	if err := notLastOwner(tx.Q, row.OrganizationID, row.AccountID); err != nil {
+	if err := notLastOwner(tx.Q, row.OrganizationID, row.UserID); err != nil {
 		return false, err
 	}
-	return true, access.EndOwnership(tx, row.OrganizationID, row.AccountID)
+	return true, access.EndOwnership(tx, row.OrganizationID, row.UserID)
 }

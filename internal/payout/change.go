@@ -178,7 +178,7 @@ func (c *change) store(tx *db.Tx, rules *control.Service) error {
 		return err
 	}
 	for _, p := range c.unheld {
-		if err := endHold(tx, systemCaller(), *p, "its rail has answered"); err != nil {
+		if err := endHold(tx, db.SystemCaller(), *p, "its rail has answered"); err != nil {
 			return err
 		}
 	}

@@ -78,7 +78,7 @@ type claim struct {
 
 // claimDue is claim in one transaction.
 func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() string) ([]*attempt, error) {
-	done, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (*claim, audit.Event, error) {
+	done, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (*claim, audit.Event, error) {
 		none := audit.None("no payout was due")
 		now := s.now()
 		c := &claim{change: newChange(now, nil), tx: tx, rail: r, node: s.node, releases: map[string]int64{}}
@@ -112,7 +112,7 @@ func (s *Sending) claimDue(ctx context.Context, r *rail.Rail, identity func() st
 			}
 			c.events, news = append(c.events, h.events...), append(news, h)
 		}
-		return c, audit.All(c.events...), s.holds.mail(tx, systemCaller(), news...)
+		return c, audit.All(c.events...), s.holds.mail(tx, db.SystemCaller(), news...)
 	})
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func TestWhatAClientDecidesEndsWithItsSecret(t *testing.T) {
 					client, with := n.Stranger(t), servertest.Basic(id, secret)
 					client.Do("GET", "/v2/accounts/"+account, nil, "Authorization", with).OK() // the node remembers the client
 					servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
-						if err := identity.LockAccount(tx, id); err != nil {
+						if err := identity.LockUser(tx, id); err != nil {
 							return err
 						}
 						return tx.Exec(statement, id)

@@ -79,7 +79,7 @@ func (r holds) hold(tx *db.Tx, p *Payout, why []control.Obstacle) (h holding, er
 	if err != nil || len(list) == 0 {
 		return h, err
 	}
-	if _, err := approval.VoidKind(tx, systemCaller(), KindRecheck, subject, "other payouts of the batch are held, too"); err != nil {
+	if _, err := approval.VoidKind(tx, db.SystemCaller(), KindRecheck, subject, "other payouts of the batch are held, too"); err != nil {
 		return h, err
 	}
 	h.workspaceID, h.ID, h.Why = p.WorkspaceID, subject, control.ObstacleTexts(why)

@@ -53,7 +53,7 @@ func makeIntegrity(ctx context.Context, d *db.DB, v *vault.Vault, accept bool) e
 	if err := readyOpen(ctx, d, v); err != nil {
 		return fmt.Errorf("ready the vault for open payouts: %w", err)
 	}
-	_, err := db.Write(ctx, d, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err := db.Write(ctx, d, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		none := audit.None("another node has made the key, or the ledger is empty")
 		known, err := ledger.HasTransactions(tx.Q)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // Take processes notices: it stores them with their effects.
 func (s *Sending) Take(ctx context.Context, from rail.Connector, list []rail.Notice) error {
-	t, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (*taking, audit.Event, error) {
+	t, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (*taking, audit.Event, error) {
 		t := &taking{change: newChange(s.now(), s), tx: tx, rules: s.rules, from: from, mode: mode(from.Sandbox())}
 		err := t.all(list)
 		return t, t.event(), err

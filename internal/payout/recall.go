@@ -155,7 +155,7 @@ func (s *Sending) recalled(ctx context.Context, was *Payout, found []numbered) (
 	if slices.ContainsFunc(found, func(n numbered) bool { return n.outcome.State == rail.Unknown }) {
 		return false, nil // it is looked up again
 	}
-	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (bool, audit.Event, error) {
+	return db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (bool, audit.Event, error) {
 		none := audit.None("a rail has told nothing new")
 		var p *Payout
 		err := tx.Each(func(r db.Rows) error {

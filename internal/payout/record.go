@@ -67,7 +67,7 @@ func (s *Sending) RememberRecord(ctx context.Context, connector, identity string
 
 // remember stores a setting of a record.
 func (s *Sending) remember(ctx context.Context, statement, name, value string) error {
-	_, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("the first start with an empty folder, and how far it was compared"), tx.Exec(statement, name, value)
 	})
 	return err
@@ -245,7 +245,7 @@ func (s *Sending) StoreConflict(ctx context.Context, before, found RecordConflic
 	if err != nil {
 		return err
 	}
-	_, err = db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("the log of the node has it"), tx.Exec(writeSetting, conflictName(found.Connector, found.Identity), string(text))
 	})
 	return err
@@ -262,7 +262,7 @@ func (s *Sending) ClearConflicts(ctx context.Context, connector string) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	_, err = db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err = db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("the log of the node has it"), deleteConflicts(tx, connector)
 	})
 	return err

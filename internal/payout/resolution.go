@@ -129,7 +129,7 @@ func (c *change) voidResolutions(tx *db.Tx) error {
 		if !is {
 			continue
 		}
-		if _, err := approval.VoidKind(tx, systemCaller(), KindResolve, id, staleResolution); err != nil {
+		if _, err := approval.VoidKind(tx, db.SystemCaller(), KindResolve, id, staleResolution); err != nil {
 			return err
 		}
 	}

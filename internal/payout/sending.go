@@ -119,7 +119,7 @@ func (s *Sending) Lease(ctx context.Context, endToEndIDs []any, lasts time.Durat
 	if len(endToEndIDs) == 0 {
 		return nil
 	}
-	_, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		sql := db.NewStatement(`UPDATE payout_attempt SET ask_at = `, s.now()+lasts.Milliseconds())
 		sql.Add(` WHERE node = `, s.node)
 		sql.AddList(` AND end_to_end_id IN (`, endToEndIDs)
@@ -139,7 +139,7 @@ func (s *Sending) ToLookUp(ctx context.Context) (leased []any, byRail map[*rail.
 	if err != nil || !due {
 		return nil, nil, nil, err
 	}
-	leased, err = db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) ([]any, audit.Event, error) {
+	leased, err = db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) ([]any, audit.Event, error) {
 		list, err := db.Collect(tx.Q, func(r db.Rows) any { return r.Text(0) }, tx.SkipLocked(
 			`WITH due AS MATERIALIZED (SELECT id FROM payout_attempt WHERE state IN ('sending', 'accepted', 'unknown') AND ask_at <= $3 ORDER BY ask_at, id LIMIT 500`)+
 			`) UPDATE payout_attempt SET node = $1, ask_at = $2 WHERE id IN (SELECT id FROM due) RETURNING end_to_end_id`, s.node, s.now()+AttemptLease.Milliseconds(), s.now())
@@ -225,7 +225,7 @@ func (s *Sending) storeTogether(ctx context.Context, some []Answer, verified map
 	for i, a := range some {
 		ids[i] = a.EndToEndID
 	}
-	c, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
+	c, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
 		c := newChange(s.now(), s)
 		found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
 		if err != nil {
@@ -264,8 +264,6 @@ func (s *Sending) alarm(c *change) {
 		s.log.Error("a rail answer or bank booking conflicts with the record of a payout", "payout", a.payout.ID, "rail", a.payout.Rail, "attempt", a.Number)
 	}
 }
-
-func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
 
 func mode(sandbox bool) string {
 	if sandbox {

@@ -234,7 +234,7 @@ func (s *Sending) withhold(ctx context.Context, suspects []suspect) error {
 	for i, one := range suspects {
 		ids[i] = one.endToEndID
 	}
-	c, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
+	c, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (*change, audit.Event, error) {
 		c := newChange(s.now(), s)
 		found, err := findAttempts(tx.Q, ids, tx.ForUpdate)
 		if err != nil {

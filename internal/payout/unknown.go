@@ -152,7 +152,7 @@ func (s *Sending) readRecords(ctx context.Context, trusted bool) (worked bool, e
 
 // whileStopped changes the store unless the rails were resumed meanwhile.
 func (s *Sending) whileStopped(ctx context.Context, do func(tx *db.Tx) error) error {
-	_, err := db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err := db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		stopped, err := tx.Row(tx.ForShare(readSetting), stoppedSetting).Scan(new(string))
 		if err == nil && stopped {
 			err = do(tx)

@@ -357,7 +357,7 @@ const (
 func withoutChanges() map[audit.Action]string {
 	return map[audit.Action]string{
 		audit.WorkspaceCreated: makes, audit.OrganizationCreated: makes, audit.UserCreated: makes, audit.EntryCreated: makes, audit.TagCreated: makes,
-		audit.AccountBound: makes, audit.LinkCreated: makes,
+		audit.UserBound: makes, audit.LinkCreated: makes,
 		audit.AccessDenied: reads, audit.LoginFailed: reads, audit.ReceivingMethodRevealed: reads, audit.AuditExported: reads,
 		audit.ImportHeld: makes, audit.ImportStarted: makes, audit.ImportCompleted: counts, audit.ImportFailed: counts, audit.ImportCancelled: counts,
 		audit.BulkStarted: makes, audit.BulkCompleted: counts, audit.BulkFailed: counts, audit.BulkCancelled: counts,
@@ -372,7 +372,7 @@ func withoutChanges() map[audit.Action]string {
 		audit.PayoutAttention: fromRail, audit.MoneySuspended: fromRail, audit.PayoutSettled: fromRail,
 		audit.PayoutRecheckApproved: held, audit.PayoutRecheckRejected: held, audit.PayoutRecheckWithdrawn: held, audit.PayoutRecheckExpired: held,
 		audit.PayoutAcknowledged: "its description names the payment", audit.IntegrityKeyMade: secret,
-		audit.AccountRecovered: "a link may set up nothing but a password; a name or a status that it changes is told",
+		audit.UserRecovered: "a link may set up nothing but a password; a name or a status that it changes is told",
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *Server) RunBackground(ctx context.Context) {
 
 // Tidy deletes expired rows once.
 func (s *Server) Tidy(ctx context.Context) error {
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("expired rows end without an actor")
 		if err := tx.DeleteExpiredIdempotencyKeys(); err != nil {

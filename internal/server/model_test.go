@@ -1,11 +1,9 @@
 package server_test
 
 import (
-	"flag"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,9 +33,7 @@ type model struct {
 }
 
 func TestRandomHistoriesMatchAPlainModel(t *testing.T) {
-	if err := bounded(); err != nil {
-		t.Fatal(err)
-	}
+	torture.Rapid(t, 10, 2000, 25)
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		owner := n.User(t, servertest.NewEmail())
 		rapid.Check(t, func(rt *rapid.T) {
@@ -69,22 +65,6 @@ func TestRandomHistoriesMatchAPlainModel(t *testing.T) {
 		})
 	})
 }
-
-// bounded keeps the search short unless the command line asks for more. It runs
-// once: after that all flags look as if they had been given.
-var bounded = sync.OnceValue(func() error {
-	given := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(torture.Rounds(10, 2000)), "rapid.steps": "25", "rapid.nofailfile": "true"} {
-		if given[name] {
-			continue
-		}
-		if err := flag.Set(name, value); err != nil {
-			return err
-		}
-	}
-	return nil
-})
 
 func newModel(rt *rapid.T, n *servertest.Node, owner *servertest.Client) *model {
 	m := &model{c: owner, n: n}

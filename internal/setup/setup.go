@@ -88,7 +88,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	user, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: f.Email, Name: f.Name})
+	user, _, err := identity.EnsureUser(tx, identity.NewUser{Email: f.Email, Name: f.Name})
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
@@ -102,7 +102,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err := access.Join(tx, ws.ID, user, access.Admin); err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	key, err := identity.InsertKey(tx, identity.NewKey{AccountID: user, Name: identity.SetupKeyName,
+	key, err := identity.InsertKey(tx, identity.NewKey{UserID: user, Name: identity.SetupKeyName,
 		Scope: audit.Scope{Administer: true, Mode: limitedMode(f.Mode)}})
 	if err != nil {
 		return Result{}, audit.Event{}, err
@@ -111,7 +111,7 @@ func begin(tx *db.Tx, f First) (Result, audit.Event, error) {
 	if err != nil {
 		return Result{}, audit.Event{}, err
 	}
-	link, err := identity.NewLinks(f.PublicURL, nil).Account(tx, user, "", true) // the key has just been created
+	link, err := identity.NewLinks(f.PublicURL, nil).User(tx, user, "", true) // the key has just been created
 	return Result{UserID: user, OrganizationID: org.ID, WorkspaceID: ws.ID, APIKey: key.APIKey, Link: link.URL}, audit.All(audit.Event{
 		Action:         audit.OrganizationCreated,
 		OrganizationID: org.ID,

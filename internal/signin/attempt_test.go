@@ -14,12 +14,12 @@ import (
 // The limits run on real time. Attempts find the hasher crowded, so that they are
 // over at once and what the time gives back is next to nothing.
 const (
-	accountBudget  = 10
-	addressBudget  = 30
-	addressPerMin  = 30
-	accountsPerMin = 1
-	networkBudget  = 300
-	networkPerMin  = 300
+	userBudget    = 10
+	addressBudget = 30
+	addressPerMin = 30
+	usersPerMin   = 1
+	networkBudget = 300
+	networkPerMin = 300
 )
 
 func from(ip string) db.Caller {
@@ -58,13 +58,13 @@ func TestGuessesAtOneAccountAreLimited(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				since := time.Now()
 				var errs []error
-				for i := range 2 * accountBudget {
+				for i := range 2 * userBudget {
 					// From one address after the other, and the address typed in many ways.
 					typed := []string{email, strings.ToUpper(email), " " + email}[i%3]
 					_, err := h.Password(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), typed, newPassword)
 					errs = append(errs, err)
 				}
-				within(t, admitted(t, errs), accountBudget, accountsPerMin, since)
+				within(t, admitted(t, errs), userBudget, usersPerMin, since)
 			})
 		}
 		t.Run("others go on", func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestGuessesSideBySideDoNotExceedTheBudget(t *testing.T) {
 			_, err := h.Password(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), "ada@example.com", fmt.Sprint("guess number ", i))
 			return err
 		})
-		within(t, admitted(t, errs), accountBudget, accountsPerMin, since)
+		within(t, admitted(t, errs), userBudget, usersPerMin, since)
 	}, limited)
 }
 
@@ -121,13 +121,13 @@ func TestGuessesFromOneAddressAreLimited(t *testing.T) {
 	}, limited)
 }
 
-// A right password counts as well: else whoever has one account could tell from
+// A right password counts as well: else whoever knows one user could tell from
 // the budget of an address whether a guess was good.
 func TestTheRightPasswordIsRefusedOnceTheBudgetIsSpent(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.resident("ada@example.com")
 		leave := h.Crowd()
-		for i := range accountBudget + 1 {
+		for i := range userBudget + 1 {
 			_, _ = h.Password(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), "ada@example.com", newPassword)
 		}
 		leave()
@@ -153,7 +153,7 @@ func TestGuessesAtCodesAreLimited(t *testing.T) {
 				refused(t, err, api.CodeRateLimited)
 			}
 		}
-		within(t, tried, accountBudget, accountsPerMin, since)
+		within(t, tried, userBudget, usersPerMin, since)
 		for name, code := range map[string]string{"the right one": app.code(t, 0), "a recovery code": codes[0]} {
 			if err := h.Code(t.Context(), stranger(), id, code); err == nil {
 				t.Errorf("%s is let through after the budget is spent", name)
@@ -170,7 +170,7 @@ func TestBudgetsOfDifferentKindsAreApart(t *testing.T) {
 		me, _ := h.enter(id)
 		app, _ := h.secondFactor(me)
 		leave := h.Crowd()
-		for i := range 3 * accountBudget {
+		for i := range 3 * userBudget {
 			typed := []string{"code " + id, id, "codes, by account\n" + id}[i%3]
 			_, err := h.Password(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), typed, newPassword)
 			if err == nil {
@@ -188,7 +188,7 @@ func TestRequestsForRecoveryAreLimited(t *testing.T) {
 		for name, email := range map[string]string{"a known account": "ada@example.com", "an unknown account": "nobody@example.com"} {
 			t.Run(name, func(t *testing.T) {
 				since, asked := time.Now(), 0
-				for i := range 2 * accountBudget {
+				for i := range 2 * userBudget {
 					if err := h.Recover(t.Context(), from(fmt.Sprintf("198.51.100.%d", i)), email); err == nil {
 						asked++
 					} else {
@@ -211,6 +211,6 @@ func TestChangingThePasswordDoesNotGiveMoreGuesses(t *testing.T) {
 			by.IP = fmt.Sprintf("198.51.100.%d", i)
 			return h.ChangePassword(t.Context(), by, fmt.Sprint("guess number ", i), newPassword, true)
 		})
-		within(t, admitted(t, errs), accountBudget, accountsPerMin, since)
+		within(t, admitted(t, errs), userBudget, usersPerMin, since)
 	}, limited)
 }

@@ -33,12 +33,12 @@ func (s *Service) lockForFactor(tx *db.Tx, by db.Caller) error {
 }
 
 // keepsFactor returns an error if a person has no second factor left and an organization requires one.
-func (s *Service) keepsFactor(q db.Q, accountID string) error {
-	demands, err := access.DemandsOn(q, accountID)
+func (s *Service) keepsFactor(q db.Q, userID string) error {
+	demands, err := access.DemandsOn(q, userID)
 	if err != nil || len(demands) == 0 {
 		return err
 	}
-	has, err := access.HasFactor(q, accountID, s.provider != nil)
+	has, err := access.HasFactor(q, userID, s.provider != nil)
 	if err == nil && !has {
 		err = fault.New(api.CodeLastFactor, "%s demands a second factor, and this is your only one: add another one first", strings.Join(demands, ", "))
 	}

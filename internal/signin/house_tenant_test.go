@@ -27,9 +27,9 @@ func (h *house) tenant(adminEmail string) *tenant {
 	return &tenant{h, admin, org.ID, ws.ID}
 }
 
-// invite brings somebody in and returns the account and the secret of the link,
+// invite brings somebody in and returns the user and the secret of the link,
 // empty where there is none.
-func (x *tenant) invite(email, role string) (accountID, link string) {
+func (x *tenant) invite(email, role string) (userID, link string) {
 	x.house.t.Helper()
 	added, err := call(x.house, x.admin, x.house.workspaces.AddMember,
 		workspace.AddMemberInput{ID: x.workspaceID, MemberAdd: api.MemberAdd{Email: email, Role: role}})
@@ -43,13 +43,13 @@ func (x *tenant) invitation(email string) string {
 	return x.house.text(`SELECT m.member_id FROM workspace_member m JOIN account a ON a.id = m.account_id WHERE m.workspace_id = $1 AND a.email = $2`, x.workspaceID, email)
 }
 
-// status is how the tenant's list of members shows an account, empty where it
+// status is how the tenant's list of members shows a user, empty where it
 // does not.
-func (x *tenant) status(accountID string) string {
+func (x *tenant) status(userID string) string {
 	x.house.t.Helper()
 	list, err := call(x.house, x.admin, x.house.workspaces.Members, workspace.MembersInput{ID: x.workspaceID})
 	must(x.house.t, err)
-	email := x.house.text(`SELECT email FROM account WHERE id = $1`, accountID)
+	email := x.house.text(`SELECT email FROM account WHERE id = $1`, userID)
 	for _, m := range list.Rows() {
 		if m.Email == email {
 			return m.Status
@@ -60,33 +60,33 @@ func (x *tenant) status(accountID string) string {
 
 // held is what somebody may do in the tenant's workspace; member says whether
 // they are told that it exists.
-func (x *tenant) held(accountID string) (held access.Set, member bool) {
+func (x *tenant) held(userID string) (held access.Set, member bool) {
 	x.house.t.Helper()
-	held, err := x.house.authority.Permissions(x.house.t.Context(), audit.Actor{ID: accountID}, x.workspaceID)
+	held, err := x.house.authority.Permissions(x.house.t.Context(), audit.Actor{ID: userID}, x.workspaceID)
 	if err != nil {
 		refused(x.house.t, err, api.CodeNotFound)
 	}
 	return held, err == nil
 }
 
-// opensTo says whether an account is a member here.
-func (x *tenant) opensTo(accountID string) bool {
+// opensTo says whether a user is a member here.
+func (x *tenant) opensTo(userID string) bool {
 	x.house.t.Helper()
-	_, member := x.held(accountID)
+	_, member := x.held(userID)
 	return member
 }
 
-// workspacesOf lists the ids of the workspaces that an account sees.
-func (h *house) workspacesOf(accountID string) []string {
+// workspacesOf lists the ids of the workspaces that a user sees.
+func (h *house) workspacesOf(userID string) []string {
 	h.t.Helper()
-	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.workspaces.List, workspace.ListInput{})
+	list, err := call(h, db.Caller{Actor: audit.Actor{ID: userID}}, h.workspaces.List, workspace.ListInput{})
 	must(h.t, err)
 	return column(list.Rows(), func(w api.Workspace) string { return w.ID })
 }
 
-func (h *house) organizationsOf(accountID string) []string {
+func (h *house) organizationsOf(userID string) []string {
 	h.t.Helper()
-	list, err := call(h, db.Caller{Actor: audit.Actor{ID: accountID}}, h.organizations.List, organization.ListInput{})
+	list, err := call(h, db.Caller{Actor: audit.Actor{ID: userID}}, h.organizations.List, organization.ListInput{})
 	must(h.t, err)
 	return column(list.Rows(), func(o api.Organization) string { return o.ID })
 }

@@ -139,12 +139,7 @@ func (h *house) on(t testing.TB) *house {
 	return &other
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = dbtest.Must
 
 // refused demands a fault with a code and returns it.
 func refused(t testing.TB, err error, code api.Code) *fault.Fault {
@@ -179,7 +174,7 @@ func (h *house) person(email string) string {
 }
 
 // accountLink makes the secret of an operator's link.
-func (h *house) accountLink(email string) string {
+func (h *house) userLink(email string) string {
 	h.t.Helper()
 	made, err := h.identity.CreateLink(h.t.Context(), db.Caller{}, h.links, email, false)
 	must(h.t, err)
@@ -192,17 +187,17 @@ func secretOf(link string) string { return strings.TrimPrefix(link, publicURL+"/
 func (h *house) resident(email string) string {
 	h.t.Helper()
 	id := h.person(email)
-	_, err := h.RedeemWithPassword(h.t.Context(), stranger(), h.accountLink(email), "User "+email, goodPassword)
+	_, err := h.RedeemWithPassword(h.t.Context(), stranger(), h.userLink(email), "User "+email, goodPassword)
 	must(h.t, err)
 	return id
 }
 
 // enter signs somebody in at a browser, as the console does, and returns who acts
 // there and the secret of the session.
-func (h *house) enter(accountID string) (db.Caller, string) {
+func (h *house) enter(userID string) (db.Caller, string) {
 	h.t.Helper()
 	web, err := h.identity.BeginWeb(h.t.Context(), stranger(),
-		identity.WebSignIn{AccountID: accountID, Method: identity.ByPassword, Version: h.version(accountID)})
+		identity.WebSignIn{UserID: userID, Method: identity.ByPassword, Version: h.version(userID)})
 	must(h.t, err)
 	browser, err := h.identity.Browser(h.t.Context(), web.Secret, true)
 	must(h.t, err)
@@ -210,9 +205,9 @@ func (h *house) enter(accountID string) (db.Caller, string) {
 	return db.Caller{Actor: browser.Actor}, web.Secret
 }
 
-// version is the version of an account's sign-in methods.
-func (h *house) version(accountID string) int64 {
-	return int64(h.count(`SELECT credential_version FROM account WHERE id = $1`, accountID))
+// version is the version of a user's sign-in methods.
+func (h *house) version(userID string) int64 {
+	return int64(h.count(`SELECT credential_version FROM account WHERE id = $1`, userID))
 }
 
 // signedIn says whether the secret of a session still lets somebody in.
@@ -225,7 +220,7 @@ func (h *house) signedIn(secret string) bool {
 	return err == nil
 }
 
-// knows says whether an account signs in with a password.
+// knows says whether a user signs in with a password.
 func (h *house) knows(email, password string) bool {
 	h.t.Helper()
 	_, err := h.Password(h.t.Context(), stranger(), email, password)

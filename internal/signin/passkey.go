@@ -22,7 +22,7 @@ import (
 	"bursar/internal/web"
 )
 
-// maxPasskeys is the maximum number of passkeys of an account.
+// maxPasskeys is the maximum number of passkeys of a user.
 const maxPasskeys = 20
 
 // Ceremony is a WebAuthn ceremony. Options are sent to the browser. State is kept, sealed, until the browser responds.
@@ -31,7 +31,7 @@ type Ceremony struct {
 	State   []byte // JSON, for this server
 }
 
-// owner adapts an account to the WebAuthn library.
+// owner adapts a user to the WebAuthn library.
 type owner struct {
 	id, email, name string
 	keys            []webauthn.Credential
@@ -51,8 +51,8 @@ func (s *Service) available() error {
 
 func credentialID(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
-// keysOf returns the passkeys of an account.
-func keysOf(q db.Q, accountID string) ([]webauthn.Credential, error) {
+// keysOf returns the passkeys of a user.
+func keysOf(q db.Q, userID string) ([]webauthn.Credential, error) {
 	var keys []webauthn.Credential
 	err := q.Each(func(r db.Rows) error {
 		var key webauthn.Credential
@@ -61,7 +61,7 @@ func keysOf(q db.Q, accountID string) ([]webauthn.Credential, error) {
 		}
 		keys = append(keys, key)
 		return nil
-	}, `SELECT credential FROM passkey WHERE account_id = $1 ORDER BY id`, accountID)
+	}, `SELECT credential FROM passkey WHERE account_id = $1 ORDER BY id`, userID)
 	return keys, err
 }
 
@@ -143,7 +143,7 @@ func (s *Service) Passkey(ctx context.Context, by db.Caller, state, answer []byt
 	if errors.Is(err, errAnswered) {
 		return Proven{}, s.fail(ctx, by, p.actor, "the passkey's answer was sent before", errAnswered)
 	}
-	return Proven{AccountID: p.actor.ID, Method: identity.ByPasskey, SecondFactor: true, Version: p.version}, err
+	return Proven{UserID: p.actor.ID, Method: identity.ByPasskey, SecondFactor: true, Version: p.version}, err
 }
 
 // errAnswered is the error for a response that was used before, by the browser or by someone who intercepted it.
@@ -202,10 +202,10 @@ func (s *Service) OfferPasskey(ctx context.Context, by db.Caller) (Ceremony, err
 	return s.offer(ctx, owner{id: by.ID, email: by.Email, name: by.Name})
 }
 
-// A sign-in with a passkey needs no code, so a link alone must not register one for an account that has a second factor.
+// A sign-in with a passkey needs no code, so a link alone must not register one for a user that has a second factor.
 var errCodeFirst = fault.New(api.CodeValidation, "this account has two-step sign-in: choose a password, sign in with it and your code, then add a passkey")
 
-// OfferLinkPasskey starts the registration of the passkey with which a link sets up an account.
+// OfferLinkPasskey starts the registration of the passkey with which a link sets up a user.
 func (s *Service) OfferLinkPasskey(ctx context.Context, link string) (Ceremony, error) {
 	opened, err := s.opened(ctx, link)
 	if err == nil && opened.SecondFactor {
@@ -214,7 +214,7 @@ func (s *Service) OfferLinkPasskey(ctx context.Context, link string) (Ceremony, 
 	if err != nil {
 		return Ceremony{}, err
 	}
-	return s.offer(ctx, owner{id: opened.AccountID, email: opened.Email, name: cmp.Or(opened.Name, opened.Email)})
+	return s.offer(ctx, owner{id: opened.UserID, email: opened.Email, name: cmp.Or(opened.Name, opened.Email)})
 }
 
 func (s *Service) offer(ctx context.Context, o owner) (Ceremony, error) {
@@ -286,35 +286,35 @@ func (s *Service) AddPasskey(ctx context.Context, by db.Caller, name string, sta
 	return err
 }
 
-func insertPasskey(tx *db.Tx, accountID, name string, key newPasskey) (id string, err error) {
+func insertPasskey(tx *db.Tx, userID, name string, key newPasskey) (id string, err error) {
 	if err := useUp(tx, key.challenge); err != nil {
 		return "", err
 	}
-	if err := lockPerson(tx, accountID); err != nil {
+	if err := lockPerson(tx, userID); err != nil {
 		return "", err
 	}
 	var n int
-	if _, err := tx.Row(`SELECT count(*) FROM passkey WHERE account_id = $1`, accountID).Scan(&n); err != nil {
+	if _, err := tx.Row(`SELECT count(*) FROM passkey WHERE account_id = $1`, userID).Scan(&n); err != nil {
 		return "", err
 	}
 	if n >= maxPasskeys {
 		return "", fault.New(api.CodeTooMany, "you have %d passkeys already, which is the limit: remove one first", maxPasskeys)
 	}
-	if err := identity.RaiseCredentialVersion(tx, accountID); err != nil {
+	if err := identity.RaiseCredentialVersion(tx, userID); err != nil {
 		return "", err
 	}
 	id = tx.NewID("psk")
 	return id, tx.Exec(`INSERT INTO passkey (id, account_id, credential_id, name, credential, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		id, accountID, key.credentialID, name, key.credential, tx.Now())
+		id, userID, key.credentialID, name, key.credential, tx.Now())
 }
 
-// RedeemWithPasskey uses up a link and sets up the account with a name and a passkey.
+// RedeemWithPasskey uses up a link and sets up the user with a name and a passkey.
 func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, name string, state, answer []byte) (Proven, error) {
 	opened, err := s.setUp(ctx, link, name, func(*fault.Violations, string) {})
 	if err != nil {
 		return Proven{}, err
 	}
-	key, err := s.made(owner{id: opened.AccountID}, state, answer)
+	key, err := s.made(owner{id: opened.UserID}, state, answer)
 	if err != nil {
 		return Proven{}, err
 	}
@@ -322,7 +322,7 @@ func (s *Service) RedeemWithPasskey(ctx context.Context, by db.Caller, link, nam
 		if needsCode {
 			return errCodeFirst
 		}
-		_, err := insertPasskey(tx, opened.AccountID, "First passkey", key)
+		_, err := insertPasskey(tx, opened.UserID, "First passkey", key)
 		return err
 	})
 	proven.SecondFactor = true

@@ -77,7 +77,7 @@ func (h *hasher) hash(ctx context.Context, ip, password string) (string, error) 
 }
 
 // matches compares a password with the stored hash. Without a hash it does the same work and returns false, so that the time does not
-// reveal whether the account exists.
+// reveal whether the user exists.
 func (h *hasher) matches(ctx context.Context, ip, password, stored string) (bool, error) {
 	salt, want := make([]byte, argonSalt), make([]byte, argonKey)
 	known := stored != ""
@@ -115,7 +115,7 @@ func checkPassword(v *fault.Violations, password, email string) {
 var errWrongPair = fault.New(api.CodeInvalidCredentials, "the email address or the password is incorrect")
 
 // Password checks an email address and a password. It does the same work and returns
-// the same error whether or not the account exists.
+// the same error whether or not the user exists.
 func (s *Service) Password(ctx context.Context, by db.Caller, email, password string) (Proven, error) {
 	if err := s.attempt(ctx, by, passwords.Of(identity.NormalizeEmail(email))); err != nil {
 		return Proven{}, err
@@ -135,7 +135,7 @@ func (s *Service) Password(ctx context.Context, by db.Caller, email, password st
 		}
 		return Proven{}, s.fail(ctx, by, p.actor, why, errWrongPair)
 	}
-	return Proven{AccountID: p.actor.ID, Method: identity.ByPassword, NeedsCode: p.hasTOTP, Version: p.version}, nil
+	return Proven{UserID: p.actor.ID, Method: identity.ByPassword, NeedsCode: p.hasTOTP, Version: p.version}, nil
 }
 
 // ChangePassword sets the caller's password. The caller must give the present one, if there is one. All other sessions end. API keys end
@@ -191,7 +191,7 @@ func (s *Service) ChangePassword(ctx context.Context, by db.Caller, current, nex
 	return err
 }
 
-// RedeemWithPassword uses up a link and sets up the account with a name and a password.
+// RedeemWithPassword uses up a link and sets up the user with a name and a password.
 // Earlier sessions end.
 func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, name, password string) (Proven, error) {
 	opened, err := s.setUp(ctx, link, name, func(v *fault.Violations, email string) { checkPassword(v, password, email) })
@@ -202,5 +202,5 @@ func (s *Service) RedeemWithPassword(ctx context.Context, by db.Caller, link, na
 	if err != nil {
 		return Proven{}, err
 	}
-	return s.redeem(ctx, by, link, name, opened, mail.PasswordChanged, func(tx *db.Tx, _ bool) error { return identity.SetPassword(tx, opened.AccountID, hash) })
+	return s.redeem(ctx, by, link, name, opened, mail.PasswordChanged, func(tx *db.Tx, _ bool) error { return identity.SetPassword(tx, opened.UserID, hash) })
 }

@@ -16,7 +16,7 @@ import (
 func TestTheRightPasswordProvesWhoSomebodyIs(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		id := h.resident("ada@example.com")
-		want := signin.Proven{AccountID: id, Method: identity.ByPassword, Version: 1}
+		want := signin.Proven{UserID: id, Method: identity.ByPassword, Version: 1}
 		for _, email := range []string{"ada@example.com", "ADA@Example.com", "  ada@example.com "} {
 			if got, err := h.Password(t.Context(), stranger(), email, goodPassword); err != nil || got != want {
 				t.Errorf("%q: %+v, %v", email, got, err)
@@ -28,7 +28,7 @@ func TestTheRightPasswordProvesWhoSomebodyIs(t *testing.T) {
 // wrongPairs are the ways in which a password can be wrong, which nobody can tell
 // apart, each with the reason in the audit log and whose log it is.
 func wrongPairs(h *house) map[string]struct {
-	email, password, why, accountID string
+	email, password, why, userID string
 } {
 	known := h.resident("ada@example.com")
 	gone := h.resident("gone@example.com")
@@ -36,7 +36,7 @@ func wrongPairs(h *house) map[string]struct {
 	must(h.t, err)
 	bare := h.person("bare@example.com")
 	invited, _ := h.tenant("boss@example.com").invite("invited@example.com", "viewer")
-	return map[string]struct{ email, password, why, accountID string }{
+	return map[string]struct{ email, password, why, userID string }{
 		"a wrong password":                       {"ada@example.com", newPassword, "wrong password", known},
 		"no password":                            {"ada@example.com", "", "wrong password", known},
 		"a very long password":                   {"ada@example.com", strings.Repeat(goodPassword, 100), "wrong password", known},
@@ -61,7 +61,7 @@ func TestAWrongPairIsAnsweredTheSameForEverybody(t *testing.T) {
 					t.Errorf("answered %+v and %+v", f, got)
 				}
 				row := h.last(audit.LoginFailed)
-				if row.Outcome != "failure" || row.ActorID != c.accountID || row.ActorType != "user" || row.Description != "Sign-in failed: "+c.why || row.IP != home {
+				if row.Outcome != "failure" || row.ActorID != c.userID || row.ActorType != "user" || row.Description != "Sign-in failed: "+c.why || row.IP != home {
 					t.Errorf("the audit log says %+v", row)
 				}
 			})
@@ -109,7 +109,7 @@ func TestEqualTextsAreOnePassword(t *testing.T) {
 		} {
 			email := fmt.Sprintf("user%d@example.com", i)
 			h.person(email)
-			_, err := h.RedeemWithPassword(t.Context(), stranger(), h.accountLink(email), "User", c.set)
+			_, err := h.RedeemWithPassword(t.Context(), stranger(), h.userLink(email), "User", c.set)
 			must(t, err)
 			if !h.knows(email, c.typed) || !h.knows(email, c.set) {
 				t.Errorf("%q is not %q", c.typed, c.set)
@@ -208,7 +208,7 @@ func TestChangingThePassword(t *testing.T) {
 }
 
 // A request may have been authenticated a moment before somebody changes the password, and
-// must not change how the account signs in after it.
+// must not change how the user signs in after it.
 func TestARequestUnderWayChangesNothingAfterItsSessionHasEnded(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		id := h.resident("ada@example.com")

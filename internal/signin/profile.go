@@ -84,22 +84,22 @@ func (s *Service) Rename(ctx context.Context, by db.Caller, name string) error {
 	return err
 }
 
-// Reset removes every way to sign in to an account and ends its sessions, and the invitations that it made, on an operator's behalf. It is for a person who has lost access
-// or whose account was compromised. It revokes the account's API keys, unless keepKeys is set, and creates a link to set up the account
+// Reset removes every way to sign in as a user and ends its sessions, and the invitations that it made, on an operator's behalf. It is for a person who has lost access
+// or whose credentials were compromised. It revokes the user's API keys, unless keepKeys is set, and creates a link to set up the user
 // again. The identity provider may then link a new person to the address.
 func (s *Service) Reset(ctx context.Context, by db.Caller, email string, keepKeys bool) (identity.Link, error) {
 	var link identity.Link
 	_, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (_ struct{}, event audit.Event, err error) {
-		link, event, err = s.ResetIn(tx, email, keepKeys, func(tx *db.Tx, accountID, _ string) (identity.Link, error) {
-			return s.links.Account(tx, accountID, by.Name, keepKeys)
+		link, event, err = s.ResetIn(tx, email, keepKeys, func(tx *db.Tx, userID, _ string) (identity.Link, error) {
+			return s.links.User(tx, userID, by.Name, keepKeys)
 		})
 		return struct{}{}, event, err
 	})
 	return link, err
 }
 
-// ResetIn is Reset in a transaction. send creates the link for the account with its address.
-func (s *Service) ResetIn(tx *db.Tx, email string, keepKeys bool, send func(tx *db.Tx, accountID, email string) (identity.Link, error)) (link identity.Link, event audit.Event, err error) {
+// ResetIn is Reset in a transaction. send creates the link for the user with its address.
+func (s *Service) ResetIn(tx *db.Tx, email string, keepKeys bool, send func(tx *db.Tx, userID, email string) (identity.Link, error)) (link identity.Link, event audit.Event, err error) {
 	p, err := findPerson(tx.Row(personColumns+`a.email = $1 AND a.email <> ''`, identity.NormalizeEmail(email)))
 	if err == nil && (p.status == "" || p.status == "disabled") {
 		err = fault.Missing("active user " + email)

@@ -20,8 +20,8 @@ type recovery struct {
 // Recovers reports whether recovery links can be mailed.
 func (s *Service) Recovers() bool { return s.links.Mails() }
 
-// Recover mails a link to the account with an email address, if there is one. It returns before the account is looked up, so that neither
-// the response nor its time reveals whether the account exists.
+// Recover mails a link to the user with an email address, if there is one. It returns before the user is looked up, so that neither
+// the response nor its time reveals whether the user exists.
 func (s *Service) Recover(ctx context.Context, by db.Caller, email string) error {
 	email = identity.NormalizeEmail(email)
 	if err := s.attempt(ctx, by, mailboxes.Of(email)); err != nil {

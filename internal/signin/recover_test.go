@@ -121,7 +121,7 @@ func TestAMailedInvitationGoesToTheMailboxAlone(t *testing.T) {
 func TestAMailThatArrivedSettlesWhoseAnAddressIs(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		w := twice{a: h.tenant("boss@a.example"), b: h.tenant("chief@b.example")}
-		w.accountID, _ = w.a.invite(bobsAddress, "viewer")
+		w.userID, _ = w.a.invite(bobsAddress, "viewer")
 		mailed := linkIn(t, box.Wait(t, 1)[0])
 		_, w.linkB = w.b.invite(bobsAddress, "member")
 		must(t, h.redeem(mailed, goodPassword))
@@ -138,18 +138,18 @@ func (h *house) byHand() twice {
 	return invitedTwice(h)
 }
 
-// The same holds where the account was completed by hand before: what whoever did
+// The same holds where the user was completed by hand before: what whoever did
 // so set up is void.
 func TestRecoveringByMailTakesAnAccountBack(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		w := h.byHand()
-		wayIn := h.seize(w.accountID)
+		wayIn := h.seize(w.userID)
 		c := h.tenant("head@c.example")
 		ghost := h.person("ghost@example.com")
 		_, err := db.Write(t.Context(), h.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 			_, err := access.Invite(tx, c.workspaceID, ghost, "viewer", "whoever completed the account")
 			if err == nil {
-				err = access.NoteOrigin(tx, audit.Actor{ID: w.accountID}, c.workspaceID, ghost)
+				err = access.NoteOrigin(tx, audit.Actor{ID: w.userID}, c.workspaceID, ghost)
 			}
 			return struct{}{}, audit.None("a test"), err
 		})
@@ -167,16 +167,16 @@ func TestRecoveringByMailTakesAnAccountBack(t *testing.T) {
 func TestAMailedInvitationTakesAnAccountBack(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		w := h.byHand()
-		wayIn := h.seize(w.accountID)
+		wayIn := h.seize(w.userID)
 		c := h.tenant("head@c.example")
 		c.invite(bobsAddress, "viewer")
 		mailed := linkIn(t, box.Wait(t, 1)[0])
-		bob, _ := h.enter(w.accountID)
+		bob, _ := h.enter(w.userID)
 		_, err := h.identity.Accept(t.Context(), bob, mailed) // whoever is signed in may be who completed it
 		refused(t, err, api.CodeNotFound)
 		must(t, h.redeem(mailed, newPassword))
 		wayIn.closed(t, h)
-		if !c.opensTo(w.accountID) || !h.knows(bobsAddress, newPassword) {
+		if !c.opensTo(w.userID) || !h.knows(bobsAddress, newPassword) {
 			t.Error("the invitation is not taken")
 		}
 		w.settled(t, h)
@@ -212,7 +212,7 @@ func TestAChangedPasswordEndsALinkToRecover(t *testing.T) {
 	})
 }
 
-// Whoever had the account may have invited somebody who lets them in again.
+// Whoever signed in as the user may have invited somebody who lets them in again.
 func TestAResetEndsTheInvitationsThatThePersonMade(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		x, y := h.tenant("boss@example.com"), h.tenant("chief@example.com")

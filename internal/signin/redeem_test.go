@@ -14,7 +14,7 @@ import (
 	"bursar/internal/workspace"
 )
 
-// redeem sets an account up by a link.
+// redeem sets a user up by a link.
 func (h *house) redeem(link, password string) error {
 	_, err := h.RedeemWithPassword(h.t.Context(), stranger(), link, "Somebody", password)
 	return err
@@ -26,14 +26,14 @@ func TestALinkSetsAnAccountUp(t *testing.T) {
 		t.Run("of an operator", func(t *testing.T) {
 			h := h.on(t)
 			id := h.person("ada@example.com")
-			got, err := h.RedeemWithPassword(t.Context(), stranger(), h.accountLink("ada@example.com"), "Ada", goodPassword)
-			if want := (signin.Proven{AccountID: id, Method: identity.ByLink, Version: 1}); err != nil || got != want {
+			got, err := h.RedeemWithPassword(t.Context(), stranger(), h.userLink("ada@example.com"), "Ada", goodPassword)
+			if want := (signin.Proven{UserID: id, Method: identity.ByLink, Version: 1}); err != nil || got != want {
 				t.Fatalf("proves %+v, %v", got, err)
 			}
 			if name := h.text(`SELECT name FROM account WHERE id = $1`, id); name != "Ada" || !h.knows("ada@example.com", goodPassword) {
 				t.Errorf("the name is %q", name)
 			}
-			row := h.last(audit.AccountRecovered)
+			row := h.last(audit.UserRecovered)
 			if row.ActorID != id || row.ActorType != "user" || row.Resource != id || row.IP != home {
 				t.Errorf("the audit log says %+v", row)
 			}
@@ -42,7 +42,7 @@ func TestALinkSetsAnAccountUp(t *testing.T) {
 			h := h.on(t)
 			id, link := x.invite("bob@example.com", "viewer")
 			got, err := h.RedeemWithPassword(t.Context(), stranger(), link, "Bob", goodPassword)
-			if want := (signin.Proven{AccountID: id, Method: identity.ByLink, Version: 1}); err != nil || got != want {
+			if want := (signin.Proven{UserID: id, Method: identity.ByLink, Version: 1}); err != nil || got != want {
 				t.Fatalf("proves %+v, %v", got, err)
 			}
 			row := h.last(audit.MemberAccepted)
@@ -66,7 +66,7 @@ func TestALinkSaysWhatItIsFor(t *testing.T) {
 			t.Errorf("opened as %+v, %v", got, err)
 		}
 		h.person("ada@example.com")
-		got, err = h.identity.OpenLink(t.Context(), h.accountLink("ada@example.com"))
+		got, err = h.identity.OpenLink(t.Context(), h.userLink("ada@example.com"))
 		if err != nil || got.Email != "ada@example.com" || got.Workspace != "" || !got.SetsUp {
 			t.Errorf("opened as %+v, %v", got, err)
 		}
@@ -76,7 +76,7 @@ func TestALinkSaysWhatItIsFor(t *testing.T) {
 func TestOpeningALinkLeavesItUnused(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.person("ada@example.com")
-		link := h.accountLink("ada@example.com")
+		link := h.userLink("ada@example.com")
 		for range 3 {
 			_, err := h.identity.OpenLink(t.Context(), link)
 			must(t, err)
@@ -88,7 +88,7 @@ func TestOpeningALinkLeavesItUnused(t *testing.T) {
 func TestALinkNeedsANameAndAGoodPassword(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		id := h.person("ada@example.com")
-		link := h.accountLink("ada@example.com")
+		link := h.userLink("ada@example.com")
 		for field, c := range map[string]struct{ name, password string }{
 			"name":     {"", goodPassword},
 			"password": {"Ada", "short"},
@@ -118,7 +118,7 @@ func TestALinkIsGoodOnce(t *testing.T) {
 		x := h.tenant("boss@example.com")
 		h.person("ada@example.com")
 		_, invitation := x.invite("bob@example.com", "viewer")
-		for name, link := range map[string]string{"of an operator": h.accountLink("ada@example.com"), "to an invitation": invitation} {
+		for name, link := range map[string]string{"of an operator": h.userLink("ada@example.com"), "to an invitation": invitation} {
 			t.Run(name, func(t *testing.T) {
 				h := h.on(t)
 				must(t, h.redeem(link, goodPassword))
@@ -134,7 +134,7 @@ func TestOfLinksUsedSideBySideOneWins(t *testing.T) {
 		h.person("ada@example.com")
 		_, invitation := x.invite("bob@example.com", "viewer")
 		for name, c := range map[string]struct{ email, link string }{
-			"of an operator":   {"ada@example.com", h.accountLink("ada@example.com")},
+			"of an operator":   {"ada@example.com", h.userLink("ada@example.com")},
 			"to an invitation": {"bob@example.com", invitation},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestLinksExpire(t *testing.T) {
 		}{
 			"of an operator, after a day": {24 * time.Hour, func(h *house) string {
 				h.person("ada@example.com")
-				return h.accountLink("ada@example.com")
+				return h.userLink("ada@example.com")
 			}},
 			"to an invitation, after a week": {7 * 24 * time.Hour, func(h *house) string {
 				_, link := h.tenant("boss@example.com").invite("bob@example.com", "viewer")
@@ -188,8 +188,8 @@ func TestANewerLinkEndsTheOlder(t *testing.T) {
 		t.Run("of an operator", func(t *testing.T) {
 			h := h.on(t)
 			h.person("ada@example.com")
-			old := h.accountLink("ada@example.com")
-			newer := h.accountLink("ada@example.com")
+			old := h.userLink("ada@example.com")
+			newer := h.userLink("ada@example.com")
 			h.dead(old)
 			must(t, h.redeem(newer, goodPassword))
 		})
@@ -210,7 +210,7 @@ func TestANewerLinkEndsTheOlder(t *testing.T) {
 			y := h.tenant("chief@example.com")
 			_, here := x.invite("carla@example.com", "viewer")
 			_, there := y.invite("carla@example.com", "viewer")
-			h.accountLink("carla@example.com")
+			h.userLink("carla@example.com")
 			for _, link := range []string{here, there} {
 				_, err := h.identity.OpenLink(t.Context(), link)
 				must(t, err)
@@ -233,7 +233,7 @@ func TestALinkDiesWithWhatItIsFor(t *testing.T) {
 			h := h.on(t)
 			h.person("ada@example.com")
 			_, invitation := x.invite("carla@example.com", "viewer")
-			links := []string{h.accountLink("ada@example.com"), invitation}
+			links := []string{h.userLink("ada@example.com"), invitation}
 			for _, change := range []func(context.Context, db.Caller, string) (string, error){h.identity.DisableUser, h.identity.EnableUser} {
 				for _, email := range []string{"ada@example.com", "carla@example.com"} {
 					_, err := change(t.Context(), db.Caller{}, email)
@@ -258,10 +258,10 @@ func TestALinkDiesWithWhatItIsFor(t *testing.T) {
 				h, email := h.on(t), strings.ReplaceAll(name, " ", ".")+"@example.com"
 				me, _ := h.enter(h.resident(email))
 				_, invitation := x.invite(email, "viewer")
-				link := h.accountLink(email)
+				link := h.userLink(email)
 				must(t, change(h, me))
 				h.dead(link)
-				_, err := h.identity.OpenLink(t.Context(), invitation) // which whoever holds the account cannot end
+				_, err := h.identity.OpenLink(t.Context(), invitation) // which whoever signs in as the user cannot end
 				must(t, err)
 			})
 		}
@@ -271,7 +271,7 @@ func TestALinkDiesWithWhatItIsFor(t *testing.T) {
 func TestUnknownLinksAreDead(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.person("ada@example.com")
-		good := h.accountLink("ada@example.com")
+		good := h.userLink("ada@example.com")
 		for _, link := range []string{"", "bln_", "x", good[:len(good)-1], good + "0", strings.ToLower(good), "bk_" + strings.TrimPrefix(good, "bln_"), strings.Repeat("bln_", 1000)} {
 			if link != good {
 				h.dead(link)
@@ -284,7 +284,7 @@ func TestLinksAreStoredHashed(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.person("ada@example.com")
 		_, invitation := h.tenant("boss@example.com").invite("bob@example.com", "viewer")
-		for _, link := range []string{h.accountLink("ada@example.com"), invitation} {
+		for _, link := range []string{h.userLink("ada@example.com"), invitation} {
 			for _, table := range []string{
 				`SELECT count(*) FROM account_link WHERE hash LIKE '%' || $1 || '%' OR id = $1`,
 				`SELECT count(*) FROM audit_entry WHERE description LIKE '%' || $1 || '%' OR resource_id = $1`,
@@ -303,7 +303,7 @@ func TestAnAccountLinkEndsAllSessions(t *testing.T) {
 		_, one := h.enter(id)
 		_, two := h.enter(id)
 		_, others := h.enter(h.resident("bob@example.com"))
-		must(t, h.redeem(h.accountLink("ada@example.com"), newPassword))
+		must(t, h.redeem(h.userLink("ada@example.com"), newPassword))
 		if h.signedIn(one) || h.signedIn(two) || !h.signedIn(others) {
 			t.Errorf("sessions live: %v, %v, somebody else's %v", h.signedIn(one), h.signedIn(two), h.signedIn(others))
 		}
@@ -320,8 +320,8 @@ func TestALinkDoesNotGoAroundTheSecondFactor(t *testing.T) {
 		id := h.resident("ada@example.com")
 		me, _ := h.enter(id)
 		h.secondFactor(me)
-		got, err := h.RedeemWithPassword(t.Context(), stranger(), h.accountLink("ada@example.com"), "Ada", newPassword)
-		if want := (signin.Proven{AccountID: id, Method: identity.ByLink, NeedsCode: true, Version: 3}); err != nil || got != want {
+		got, err := h.RedeemWithPassword(t.Context(), stranger(), h.userLink("ada@example.com"), "Ada", newPassword)
+		if want := (signin.Proven{UserID: id, Method: identity.ByLink, NeedsCode: true, Version: 3}); err != nil || got != want {
 			t.Errorf("proves %+v, %v", got, err)
 		}
 	})
@@ -332,14 +332,14 @@ func TestALinkMakesNoPasskeyThatGoesAroundTheSecondFactor(t *testing.T) {
 		id := h.resident("ada@example.com")
 		me, _ := h.enter(id)
 		h.secondFactor(me)
-		_, err := h.OfferLinkPasskey(t.Context(), h.accountLink("ada@example.com"))
+		_, err := h.OfferLinkPasskey(t.Context(), h.userLink("ada@example.com"))
 		refused(t, err, api.CodeValidation)
 	})
 }
 
 func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		// A's invitation completed the account, so that it is B's turn to be taken.
+		// A's invitation completed the user, so that it is B's turn to be taken.
 		a, b := h.tenant("boss@example.com"), h.tenant("chief@example.com")
 		id, first := a.invite("bob@example.com", "viewer")
 		_, link := b.invite("bob@example.com", "member")
@@ -384,7 +384,7 @@ func TestWhoCanSignInTakesAnInvitationSignedIn(t *testing.T) {
 		})
 		t.Run("an account link is nothing to take", func(t *testing.T) {
 			h := h.on(t)
-			_, err := h.identity.Accept(t.Context(), bob, h.accountLink("bob@example.com"))
+			_, err := h.identity.Accept(t.Context(), bob, h.userLink("bob@example.com"))
 			refused(t, err, api.CodeNotFound)
 		})
 	})

@@ -29,7 +29,7 @@ type Config struct {
 	PublicURL string
 	Provider  Provider
 	LimitsOff bool
-	Notices   *identity.Notices  // nil if people are not notified by mail of changes to their accounts
+	Notices   *identity.Notices  // nil if people are not notified by mail of changes to their credentials
 	Failures  *identity.Failures // nil if unrecorded failures are not counted
 	// HashMemory is the memory of a password hash in KiB. No flag sets it: 0 is right for every server. Tests with hundreds of sign-ins use
 	// less.
@@ -101,17 +101,17 @@ func (s *Service) TakesPasskeys() bool { return s.passkeys != nil }
 
 // Proven is a person who has signed in, and how.
 type Proven struct {
-	AccountID string
-	Method    identity.Method
+	UserID string
+	Method identity.Method
 	// SecondFactor means that they used one: a code, a passkey, or what the identity provider requires.
 	SecondFactor bool
 	// NeedsCode means that the second factor is still missing.
 	NeedsCode bool
-	// Version is that of the account's sign-in methods when they were used. A sign-in ends if they change before its session begins.
+	// Version is that of the user's sign-in methods when they were used. A sign-in ends if they change before its session begins.
 	Version int64
 }
 
-// person is an account during a sign-in.
+// person is a user during a sign-in.
 type person struct {
 	actor        audit.Actor
 	status       string
@@ -163,7 +163,7 @@ func (s *Service) fail(ctx context.Context, by db.Caller, who audit.Actor, why s
 	return refused
 }
 
-// notify notifies the caller of a change to their account, unless the change fails.
+// notify notifies the caller of a change to their credentials, unless the change fails.
 func (s *Service) notify(tx *db.Tx, by db.Caller, err error, what mail.SecurityEvent, name string) error {
 	if err != nil {
 		return err

@@ -172,8 +172,8 @@ var (
 	errSSOTampered = fault.New(api.CodeInvalidCredentials, "this sign-in did not start in this browser, or took too long: try again")
 )
 
-// FinishSSO verifies the provider's response and finds the account. It is the account that the subject has signed in to before, or else the
-// one with the verified email address. That account belongs to the subject from then on. FinishSSO completes an account that was only
+// FinishSSO verifies the provider's response and finds the user. It is the user that the subject has signed in to before, or else the
+// one with the verified email address. That user belongs to the subject from then on. FinishSSO completes a user that was only
 // invited.
 func (s *Service) FinishSSO(ctx context.Context, by db.Caller, state SSOState, query url.Values) (Proven, error) {
 	oauth, verifier, err := s.provider.discover(ctx)
@@ -221,7 +221,7 @@ func (s *Service) failUnlessUnreachable(ctx context.Context, by db.Caller, who a
 	return s.fail(ctx, by, who, "the identity provider's answer was refused: "+text[:min(len(text), 300)], errSSOFailed)
 }
 
-// bySubject finds the account of the provider's subject.
+// bySubject finds the user of the provider's subject.
 func (s *Service) bySubject(ctx context.Context, c ssoClaims) (p person, err error) {
 	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		p, err = findPerson(q.Row(personColumns+`a.id = (SELECT account_id FROM sso_identity WHERE issuer = $1 AND subject = $2)`, c.issuer, c.subject))
@@ -233,16 +233,16 @@ func (s *Service) bySubject(ctx context.Context, c ssoClaims) (p person, err err
 	return s.byEmail(ctx, c.Email)
 }
 
-// bind links an account to a subject of the provider, and reports whether the link is new. It fails if either is linked to another.
-func (c ssoClaims) bind(tx *db.Tx, accountID string) (first bool, err error) {
+// bind links a user to a subject of the provider, and reports whether the link is new. It fails if either is linked to another.
+func (c ssoClaims) bind(tx *db.Tx, userID string) (first bool, err error) {
 	first, err = tx.Row(`INSERT INTO sso_identity (issuer, subject, account_id, created_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT DO NOTHING RETURNING account_id`, c.issuer, c.subject, accountID, tx.Now()).Scan(new(string))
+		ON CONFLICT DO NOTHING RETURNING account_id`, c.issuer, c.subject, userID, tx.Now()).Scan(new(string))
 	if err != nil || first {
 		return first, err
 	}
 	var bound string
 	_, err = tx.Row(`SELECT account_id FROM sso_identity WHERE issuer = $1 AND subject = $2`, c.issuer, c.subject).Scan(&bound)
-	if err == nil && bound != accountID {
+	if err == nil && bound != userID {
 		err = errOtherPerson
 	}
 	return false, err
@@ -320,7 +320,7 @@ func (s *Service) exchange(ctx context.Context, oauth *oauth2.Config, verifier *
 // admit signs in a person identified by the provider. If the provider has verified the address, admit records it as verified for every
 // organization.
 func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims) (Proven, error) {
-	proven := Proven{AccountID: p.actor.ID, Method: identity.BySSO, SecondFactor: true}
+	proven := Proven{UserID: p.actor.ID, Method: identity.BySSO, SecondFactor: true}
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (Proven, audit.Event, error) {
 		first, err := c.bind(tx, p.actor.ID)
 		if err != nil {
@@ -332,10 +332,10 @@ func (s *Service) admit(ctx context.Context, by db.Caller, p person, c ssoClaims
 		if identity.NormalizeEmail(c.Email) == p.actor.Email { // it may have changed since the first sign-in
 			home, changed, changes, ended, err = identity.VerifyEmail(tx, p.actor.ID, c.Name)
 		}
-		event := audit.Event{Action: audit.AccountBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
+		event := audit.Event{Action: audit.UserBound, Actor: &p.actor, OrganizationID: home, ResourceID: p.actor.ID}
 		switch {
 		case changed != "":
-			p.actor.HomeOrgID = home // not the home of a person who completed the account before
+			p.actor.HomeOrgID = home // not the home of a person who completed the user before
 			event.Action, event.Changes = audit.UserEnabled, changes
 			event.Description = "The identity provider confirmed " + p.actor.Email + ": " + changed
 		case first:

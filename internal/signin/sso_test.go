@@ -68,7 +68,7 @@ func TestTheProviderProvesWhoSomebodyIs(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched("Ada@Example.com", true)}, func(t *testing.T, h *house) {
 		id := h.person("ada@example.com")
 		got, err := h.bySSO("Ada@Example.com")
-		if want := (signin.Proven{AccountID: id, Method: identity.BySSO, SecondFactor: true}); err != nil || got != want {
+		if want := (signin.Proven{UserID: id, Method: identity.BySSO, SecondFactor: true}); err != nil || got != want {
 			t.Fatalf("proves %+v, %v", got, err)
 		}
 		if name := h.text(`SELECT name FROM account WHERE id = $1`, id); name != "User ada@example.com" {
@@ -105,7 +105,7 @@ func TestWhomTheProviderDoesNotProve(t *testing.T) {
 		gone := h.person("gone@example.com")
 		_, err := h.identity.DisableUser(t.Context(), db.Caller{}, "gone@example.com")
 		must(t, err)
-		for name, c := range map[string]struct{ email, told, why, accountID string }{
+		for name, c := range map[string]struct{ email, told, why, userID string }{
 			"an address that it does not vouch for": {"unverified@example.com", "your identity provider has not verified your email address",
 				"the identity provider has not verified the email address", ""},
 			"an address that nobody has": {"nobody@example.com", "no account here has the email address that your identity provider sent: ask for an invitation",
@@ -121,7 +121,7 @@ func TestWhomTheProviderDoesNotProve(t *testing.T) {
 					t.Errorf("told %q and %+v", f.Message, got)
 				}
 				row := h.last(audit.LoginFailed)
-				if row.Description != "Sign-in failed: "+c.why || row.ActorID != c.accountID || row.Outcome != "failure" || row.IP != home {
+				if row.Description != "Sign-in failed: "+c.why || row.ActorID != c.userID || row.Outcome != "failure" || row.IP != home {
 					t.Errorf("the audit log says %+v", row)
 				}
 				if h.count(`SELECT count(*) FROM account`) != before {
@@ -136,15 +136,15 @@ func TestWhoIsInvitedIsCompleteByTheProvider(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched(bobsAddress, true)}, func(t *testing.T, h *house) {
 		w := pending(h)
 		got, err := h.bySSO(bobsAddress)
-		if err != nil || got.AccountID != w.accountID {
+		if err != nil || got.UserID != w.userID {
 			t.Fatalf("proves %+v, %v", got, err)
 		}
 		w.settled(t, h)
-		if name := h.text(`SELECT name FROM account WHERE id = $1`, w.accountID); name != "Name of "+bobsAddress {
+		if name := h.text(`SELECT name FROM account WHERE id = $1`, w.userID); name != "Name of "+bobsAddress {
 			t.Errorf("the name is %q", name)
 		}
 		row := h.last(audit.UserEnabled)
-		if row.ActorID != w.accountID || row.Resource != w.accountID || row.Outcome != "success" || row.OrganizationID != "" {
+		if row.ActorID != w.userID || row.Resource != w.userID || row.Outcome != "success" || row.OrganizationID != "" {
 			t.Errorf("the audit log says %+v", row)
 		}
 		t.Run("and nothing changes the next time", func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestWhoIsInvitedIsCompleteByTheProvider(t *testing.T) {
 func TestTheProviderTakesAnAccountBack(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched(bobsAddress, true)}, func(t *testing.T, h *house) {
 		w := invitedTwice(h)
-		wayIn := h.seize(w.accountID)
+		wayIn := h.seize(w.userID)
 		_, err := h.bySSO(bobsAddress)
 		must(t, err)
 		w.settled(t, h)
@@ -171,7 +171,7 @@ func TestTheProviderTakesAnAccountBack(t *testing.T) {
 	})
 }
 
-// Signing in by the provider keeps what an account that is settled has.
+// Signing in by the provider keeps what a user that is settled has.
 func TestTheProviderTakesNothingFromASettledAccount(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched(bobsAddress, true)}, func(t *testing.T, h *house) {
 		_, session := h.enter(h.resident(bobsAddress))
@@ -182,7 +182,7 @@ func TestTheProviderTakesNothingFromASettledAccount(t *testing.T) {
 	})
 }
 
-// An address can be given to somebody new at the provider. The account stays that of
+// An address can be given to somebody new at the provider. The user stays that of
 // whoever signed in first, until an operator says otherwise.
 func TestAnAccountBelongsToTheSubjectThatSignedInFirst(t *testing.T) {
 	known := func(subject, email string) oidctest.User {
@@ -195,7 +195,7 @@ func TestAnAccountBelongsToTheSubjectThatSignedInFirst(t *testing.T) {
 		h.person("other@example.com")
 		_, err := h.bySSO(bobsAddress)
 		must(t, err)
-		if row := h.last(audit.AccountBound); row.ActorID != id || row.Resource != id || row.Outcome != "success" {
+		if row := h.last(audit.UserBound); row.ActorID != id || row.Resource != id || row.Outcome != "success" {
 			t.Errorf("the audit log says %+v", row)
 		}
 		t.Run("who has the address later is refused", func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestAnAccountBelongsToTheSubjectThatSignedInFirst(t *testing.T) {
 			h := h.on(t)
 			for _, email := range []string{"robert@x.example", "other@example.com"} {
 				h.provider.Add(known("7", email))
-				if got, err := h.bySSO(email); err != nil || got.AccountID != id {
+				if got, err := h.bySSO(email); err != nil || got.UserID != id {
 					t.Errorf("%s proves %+v, %v", email, got, err)
 				}
 			}
@@ -223,7 +223,7 @@ func TestAnAccountBelongsToTheSubjectThatSignedInFirst(t *testing.T) {
 			h := h.on(t)
 			_, err := h.Reset(t.Context(), db.Caller{}, bobsAddress, false)
 			must(t, err)
-			if got, err := h.bySSO(bobsAddress); err != nil || got.AccountID != id {
+			if got, err := h.bySSO(bobsAddress); err != nil || got.UserID != id {
 				t.Errorf("proves %+v, %v", got, err)
 			}
 		})

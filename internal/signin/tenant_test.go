@@ -21,11 +21,11 @@ import (
 )
 
 // twice is somebody whom two organizations invite, of which the first has the
-// link and completes the account itself.
+// link and completes the user itself.
 type twice struct {
-	a, b      *tenant
-	accountID string
-	linkB     string
+	a, b   *tenant
+	userID string
+	linkB  string
 }
 
 const bobsAddress = "bob@x.example"
@@ -34,7 +34,7 @@ func invitedTwice(h *house) twice {
 	h.t.Helper()
 	w := twice{a: h.tenant("boss@a.example"), b: h.tenant("chief@b.example")}
 	var linkA string
-	w.accountID, linkA = w.a.invite(bobsAddress, "viewer")
+	w.userID, linkA = w.a.invite(bobsAddress, "viewer")
 	_, w.linkB = w.b.invite(bobsAddress, "member")
 	must(h.t, h.redeem(linkA, goodPassword))
 	return w
@@ -44,29 +44,29 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		w := invitedTwice(h)
 		t.Run("it is in the workspace of the first", func(t *testing.T) {
-			if got := h.on(t).workspacesOf(w.accountID); !slices.Equal(got, []string{w.a.workspaceID}) || !w.a.opensTo(w.accountID) {
+			if got := h.on(t).workspacesOf(w.userID); !slices.Equal(got, []string{w.a.workspaceID}) || !w.a.opensTo(w.userID) {
 				t.Errorf("sees %v", got)
 			}
 		})
 		t.Run("and of its organization", func(t *testing.T) {
-			if got := h.on(t).organizationsOf(w.accountID); !slices.Equal(got, []string{w.a.organizationID}) {
+			if got := h.on(t).organizationsOf(w.userID); !slices.Equal(got, []string{w.a.organizationID}) {
 				t.Errorf("sees %v", got)
 			}
 		})
 		t.Run("that of the second is not there", func(t *testing.T) {
-			refused(t, h.authority.RequireInOrganization(t.Context(), audit.Actor{ID: w.accountID}, w.b.organizationID, access.OrgRead), api.CodeNotFound)
-			if w.b.opensTo(w.accountID) {
+			refused(t, h.authority.RequireInOrganization(t.Context(), audit.Actor{ID: w.userID}, w.b.organizationID, access.OrgRead), api.CodeNotFound)
+			if w.b.opensTo(w.userID) {
 				t.Error("the workspace is")
 			}
 		})
 		t.Run("the second shows it as invited, the first as active", func(t *testing.T) {
-			if a, b := w.a.status(w.accountID), w.b.status(w.accountID); a != "active" || b != "invited" {
+			if a, b := w.a.status(w.userID), w.b.status(w.userID); a != "active" || b != "invited" {
 				t.Errorf("shown as %q and %q", a, b)
 			}
 		})
 		t.Run("what it does is filed under the first", func(t *testing.T) {
 			h := h.on(t)
-			if got := h.text(`SELECT home_org_id FROM account WHERE id = $1`, w.accountID); got != w.a.organizationID {
+			if got := h.text(`SELECT home_org_id FROM account WHERE id = $1`, w.userID); got != w.a.organizationID {
 				t.Errorf("the home is %q", got)
 			}
 			refused(t, h.identityOf(bobsAddress, newPassword), api.CodeInvalidCredentials)
@@ -78,7 +78,7 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 			h := h.on(t)
 			_, err := call(h, w.b.admin, h.workspaces.AddMember, workspace.AddMemberInput{ID: w.b.workspaceID, MemberAdd: api.MemberAdd{Email: bobsAddress, Role: "admin"}})
 			must(t, err)
-			if w.b.opensTo(w.accountID) {
+			if w.b.opensTo(w.userID) {
 				t.Error("it does")
 			}
 		})
@@ -86,8 +86,8 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 			h := h.on(t)
 			c := h.tenant("head@c.example")
 			_, link := c.invite(bobsAddress, "viewer")
-			if link == "" || c.opensTo(w.accountID) || c.status(w.accountID) != "invited" {
-				t.Errorf("link %q, shown as %s", link, c.status(w.accountID))
+			if link == "" || c.opensTo(w.userID) || c.status(w.userID) != "invited" {
+				t.Errorf("link %q, shown as %s", link, c.status(w.userID))
 			}
 		})
 		t.Run("another workspace of the first has a link to be taken, too", func(t *testing.T) {
@@ -95,18 +95,18 @@ func TestAnAccountMadeByOneOrganizationSeesNothingOfAnother(t *testing.T) {
 			ws, err := call(h, w.a.admin, h.workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: "Second", OrganizationID: w.a.organizationID}})
 			must(t, err)
 			second := &tenant{h, w.a.admin, w.a.organizationID, ws.ID}
-			if _, link := second.invite(bobsAddress, "viewer"); link == "" || second.opensTo(w.accountID) {
-				t.Errorf("the link is %q, open %v", link, second.opensTo(w.accountID))
+			if _, link := second.invite(bobsAddress, "viewer"); link == "" || second.opensTo(w.userID) {
+				t.Errorf("the link is %q, open %v", link, second.opensTo(w.userID))
 			}
 		})
 		t.Run("what it makes itself is its own", func(t *testing.T) {
 			h := h.on(t)
-			bob, _ := h.enter(w.accountID)
+			bob, _ := h.enter(w.userID)
 			org, err := call(h, bob, h.organizations.Create, organization.CreateInput{OrganizationCreate: api.OrganizationCreate{Name: "Bob's"}})
 			must(t, err)
 			ws, err := call(h, bob, h.workspaces.Create, workspace.CreateInput{WorkspaceCreate: api.WorkspaceCreate{Name: "Bob's", OrganizationID: org.ID}})
 			must(t, err)
-			if !slices.Contains(h.workspacesOf(w.accountID), ws.ID) {
+			if !slices.Contains(h.workspacesOf(w.userID), ws.ID) {
 				t.Error("the maker of a workspace is not in it")
 			}
 		})
@@ -121,20 +121,20 @@ func (h *house) identityOf(email, password string) error {
 func TestTakingTheInvitationOpensTheWorkspaceAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		w := invitedTwice(h)
-		if w.b.opensTo(w.accountID) { // and remember that it does not
+		if w.b.opensTo(w.userID) { // and remember that it does not
 			t.Fatal("it is open before")
 		}
-		bob, _ := h.enter(w.accountID)
+		bob, _ := h.enter(w.userID)
 		_, err := h.identity.Accept(t.Context(), bob, w.linkB)
 		must(t, err)
 		member, _ := access.BuiltInRole("member")
-		if held, _ := w.b.held(w.accountID); held != member.Permissions {
+		if held, _ := w.b.held(w.userID); held != member.Permissions {
 			t.Errorf("holds %s", held)
 		}
-		if got := w.b.status(w.accountID); got != "active" {
+		if got := w.b.status(w.userID); got != "active" {
 			t.Errorf("shown as %s", got)
 		}
-		if got := h.text(`SELECT home_org_id FROM account WHERE id = $1`, w.accountID); got != w.a.organizationID {
+		if got := h.text(`SELECT home_org_id FROM account WHERE id = $1`, w.userID); got != w.a.organizationID {
 			t.Errorf("the home moved to %q", got)
 		}
 	})
@@ -144,8 +144,8 @@ func TestTakingTheInvitationOpensTheWorkspaceAtOnce(t *testing.T) {
 // itself, but the person needs no link to accept.
 func (w twice) settled(t *testing.T, h *house) {
 	t.Helper()
-	open := len(h.workspacesOf(w.accountID))
-	bob := db.Caller{Actor: audit.Actor{Type: audit.User, ID: w.accountID, Email: bobsAddress}}
+	open := len(h.workspacesOf(w.userID))
+	bob := db.Caller{Actor: audit.Actor{Type: audit.User, ID: w.userID, Email: bobsAddress}}
 	invited, err := call(h, bob, h.workspaces.Invitations, workspace.InvitationsInput{})
 	if must(t, err); len(invited.Rows()) == 0 {
 		t.Errorf("is in %d workspaces and invited to none", open)
@@ -155,11 +155,11 @@ func (w twice) settled(t *testing.T, h *house) {
 		must(t, err)
 	}
 	for name, x := range map[string]*tenant{"the first": w.a, "the second": w.b} {
-		if !x.opensTo(w.accountID) || x.status(w.accountID) != "active" {
-			t.Errorf("%s organization shows it as %s", name, x.status(w.accountID))
+		if !x.opensTo(w.userID) || x.status(w.userID) != "active" {
+			t.Errorf("%s organization shows it as %s", name, x.status(w.userID))
 		}
 	}
-	if got := h.workspacesOf(w.accountID); len(got) != open+len(invited.Rows()) {
+	if got := h.workspacesOf(w.userID); len(got) != open+len(invited.Rows()) {
 		t.Errorf("sees %v", got)
 	}
 }
@@ -168,7 +168,7 @@ func (w twice) settled(t *testing.T, h *house) {
 func pending(h *house) twice {
 	h.t.Helper()
 	w := twice{a: h.tenant("boss@a.example"), b: h.tenant("chief@b.example")}
-	w.accountID, _ = w.a.invite(bobsAddress, "viewer")
+	w.userID, _ = w.a.invite(bobsAddress, "viewer")
 	_, w.linkB = w.b.invite(bobsAddress, "member")
 	return w
 }
@@ -183,7 +183,7 @@ func TestAnOperatorSettlesWhoseAnAddressIs(t *testing.T) {
 			_, _, err := h.identity.CreateKeyFor(h.t.Context(), db.Caller{}, bobsAddress, identity.NewKey{Name: "k"})
 			return err
 		},
-		"by a link": func(h *house) error { return h.redeem(h.accountLink(bobsAddress), goodPassword) },
+		"by a link": func(h *house) error { return h.redeem(h.userLink(bobsAddress), goodPassword) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
@@ -195,50 +195,50 @@ func TestAnOperatorSettlesWhoseAnAddressIs(t *testing.T) {
 	}
 }
 
-// Whoever completed the account by the link of one organization had chosen how it
+// Whoever completed the user by the link of one organization had chosen how it
 // signs in. Once it is settled whose the address is, none of that is good any more:
 // it would open what others have prepared.
 func TestSettlingEndsWhatSomebodyElseHadSetUp(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		w := invitedTwice(h)
-		wayIn := h.seize(w.accountID)
-		w.b.opensTo(w.accountID) // remembered
-		must(t, h.redeem(h.accountLink(bobsAddress), newPassword))
+		wayIn := h.seize(w.userID)
+		w.b.opensTo(w.userID) // remembered
+		must(t, h.redeem(h.userLink(bobsAddress), newPassword))
 		w.settled(t, h)
 		wayIn.closed(t, h)
 	})
 }
 
-// An operator who makes a key for an account says nothing about who has the others.
+// An operator who makes a key for a user says nothing about who has the others.
 func TestAnAPIKeyDoesNotSettleAnAccountThatSomebodyUses(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		w := invitedTwice(h)
 		_, _, err := h.identity.CreateKeyFor(t.Context(), db.Caller{}, bobsAddress, identity.NewKey{Name: "k"})
 		must(t, err)
-		if w.b.opensTo(w.accountID) {
+		if w.b.opensTo(w.userID) {
 			t.Error("the second organization's workspace is open")
 		}
 	})
 }
 
-// seized is all that somebody can set up to act as an account later.
+// seized is all that somebody can set up to act as a user later.
 type seized struct {
 	id      string
 	browser string
 	apiKey  string
 }
 
-func (h *house) seize(accountID string) seized {
+func (h *house) seize(userID string) seized {
 	h.t.Helper()
-	me, browser := h.enter(accountID)
-	s := seized{id: accountID, browser: browser}
+	me, browser := h.enter(userID)
+	s := seized{id: userID, browser: browser}
 	key, err := call(h, me, h.identity.CreateKey, identity.NewKeyInput{APIKeyCreate: api.APIKeyCreate{Name: "mine"}})
 	must(h.t, err)
 	s.apiKey = key.APIKey
 	h.secondFactor(me)
 	_, err = db.Write(h.t.Context(), h.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("a test has no authenticator"), tx.Exec(`INSERT INTO passkey (id, account_id, credential_id, name, credential, created_at)
-			VALUES ($1, $2, $2, 'mine', '{}', $3)`, tx.NewID("psk"), accountID, tx.Now())
+			VALUES ($1, $2, $2, 'mine', '{}', $3)`, tx.NewID("psk"), userID, tx.Now())
 	})
 	must(h.t, err)
 	return s
@@ -277,16 +277,16 @@ func (h *house) exchanges(apiKey string) bool {
 	return answer.Code == http.StatusOK
 }
 
-// A link is for a lost password, not for a lost phone, so the second factor of an account
+// A link is for a lost password, not for a lost phone, so the second factor of a user
 // whose address is verified stays. Its API keys do not: whoever knew the password may have
 // made some.
 func TestALinkKeepsTheOtherWaysInOfASettledAccountButNotItsKeys(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		for name, link := range map[string]func(email string) string{
-			"operator": h.accountLink,
+			"operator": h.userLink,
 			"recovery": func(email string) string {
 				must(t, h.Recover(t.Context(), stranger(), email))
-				for all := 1; ; all++ { // other mail reports what happens to accounts
+				for all := 1; ; all++ { // other mail reports what happens to users
 					if m := box.Wait(t, all)[all-1]; mailedLink.MatchString(m.Text) {
 						return linkIn(t, m)
 					}
@@ -307,7 +307,7 @@ func TestALinkKeepsTheOtherWaysInOfASettledAccountButNotItsKeys(t *testing.T) {
 	})
 }
 
-// Both links find the account invited, and both wait for it: only one may say how
+// Both links find the user invited, and both wait for it: only one may say how
 // it signs in, or the other organization could enter the first one's workspace.
 func TestLinksOfOneAccountCannotBothSetItUp(t *testing.T) {
 	t.Parallel()
@@ -339,15 +339,15 @@ const waiting = `WITH next AS (SELECT pid FROM pg_stat_activity WHERE $1::int = 
 	SELECT count(*) FROM pg_stat_activity a
 	WHERE a.pid IN (SELECT pid FROM next) OR EXISTS (SELECT 1 FROM next WHERE next.pid = ANY (pg_blocking_pids(a.pid)))`
 
-// meet runs something several times while an account is locked, until all of them
+// meet runs something several times while a user is locked, until all of them
 // are in the middle of their transactions.
-func (h *house) meet(accountID string, n int, act func(i int) error) (errs []error) {
+func (h *house) meet(userID string, n int, act func(i int) error) (errs []error) {
 	h.t.Helper()
 	done := make(chan struct{})
 	_, err := db.Write(h.t.Context(), h.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		exempt := audit.None("a test holds a lock")
 		var pid int
-		if _, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING pg_backend_pid()`, accountID).Scan(&pid); err != nil {
+		if _, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 RETURNING pg_backend_pid()`, userID).Scan(&pid); err != nil {
 			return struct{}{}, exempt, err
 		}
 		go func() {

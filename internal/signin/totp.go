@@ -111,14 +111,14 @@ func (s *Service) DisableTOTP(ctx context.Context, by db.Caller, code string) er
 	return err
 }
 
-func dropTOTP(tx *db.Tx, accountID string) error {
-	if err := identity.RaiseCredentialVersion(tx, accountID); err != nil {
+func dropTOTP(tx *db.Tx, userID string) error {
+	if err := identity.RaiseCredentialVersion(tx, userID); err != nil {
 		return err
 	}
-	if err := tx.Exec(`DELETE FROM totp WHERE account_id = $1`, accountID); err != nil {
+	if err := tx.Exec(`DELETE FROM totp WHERE account_id = $1`, userID); err != nil {
 		return err
 	}
-	return tx.Exec(`DELETE FROM recovery_code WHERE account_id = $1`, accountID)
+	return tx.Exec(`DELETE FROM recovery_code WHERE account_id = $1`, userID)
 }
 
 // NewRecoveryCodes replaces the recovery codes of the caller.
@@ -140,32 +140,32 @@ func (s *Service) NewRecoveryCodes(ctx context.Context, by db.Caller) ([]string,
 	})
 }
 
-func replaceRecoveryCodes(tx *db.Tx, accountID string) ([]string, error) {
-	if err := identity.RaiseCredentialVersion(tx, accountID); err != nil {
+func replaceRecoveryCodes(tx *db.Tx, userID string) ([]string, error) {
+	if err := identity.RaiseCredentialVersion(tx, userID); err != nil {
 		return nil, err
 	}
-	if err := tx.Exec(`DELETE FROM recovery_code WHERE account_id = $1`, accountID); err != nil {
+	if err := tx.Exec(`DELETE FROM recovery_code WHERE account_id = $1`, userID); err != nil {
 		return nil, err
 	}
 	var codes []string
 	for range recoveryCodes {
 		code := credential.NewCode(16)
 		codes = append(codes, code[:4]+"-"+code[4:8]+"-"+code[8:12]+"-"+code[12:])
-		if err := tx.Exec(`INSERT INTO recovery_code (account_id, hash) VALUES ($1, $2)`, accountID, hashRecovery(accountID, code)); err != nil {
+		if err := tx.Exec(`INSERT INTO recovery_code (account_id, hash) VALUES ($1, $2)`, userID, hashRecovery(userID, code)); err != nil {
 			return nil, err
 		}
 	}
 	return codes, nil
 }
 
-func hashRecovery(accountID, code string) string {
-	sum := sha256.Sum256([]byte(accountID + " " + code))
+func hashRecovery(userID, code string) string {
+	sum := sha256.Sum256([]byte(userID + " " + code))
 	return hex.EncodeToString(sum[:])
 }
 
-// Code verifies the second factor of an account: a code of the authenticator app or a recovery code. Neither can be used twice.
-func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed string) error {
-	p, err := s.byID(ctx, accountID)
+// Code verifies the second factor of a user: a code of the authenticator app or a recovery code. Neither can be used twice.
+func (s *Service) Code(ctx context.Context, by db.Caller, userID, typed string) error {
+	p, err := s.byID(ctx, userID)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (s *Service) Code(ctx context.Context, by db.Caller, accountID, typed strin
 // SecondStep completes a sign-in that needs a code. It fails if the sign-in methods have changed since the first step, so that someone who
 // knew the old password cannot finish.
 func (s *Service) SecondStep(ctx context.Context, by db.Caller, first Proven, typed string) (Proven, error) {
-	p, err := s.byID(ctx, first.AccountID)
+	p, err := s.byID(ctx, first.UserID)
 	if err != nil {
 		return Proven{}, err
 	}
@@ -185,7 +185,7 @@ func (s *Service) SecondStep(ctx context.Context, by db.Caller, first Proven, ty
 	if err := s.code(ctx, by, p, typed); err != nil {
 		return Proven{}, err
 	}
-	done := Proven{AccountID: first.AccountID, Method: first.Method, SecondFactor: true, Version: first.Version}
+	done := Proven{UserID: first.UserID, Method: first.Method, SecondFactor: true, Version: first.Version}
 	if done.Method == identity.ByPassword {
 		done.Method = identity.ByTwoFactors
 	}
@@ -193,8 +193,8 @@ func (s *Service) SecondStep(ctx context.Context, by db.Caller, first Proven, ty
 }
 
 func (s *Service) code(ctx context.Context, by db.Caller, p person, typed string) error {
-	accountID := p.actor.ID
-	if err := s.attempt(ctx, by, codes.Of(accountID)); err != nil {
+	userID := p.actor.ID
+	if err := s.attempt(ctx, by, codes.Of(userID)); err != nil {
 		return err
 	}
 	if err := s.vault.Ready(ctx, 0); err != nil {
@@ -204,24 +204,24 @@ func (s *Service) code(ctx context.Context, by db.Caller, p person, typed string
 	good, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (bool, audit.Event, error) {
 		var sealed []byte
 		var last int64
-		found, err := tx.Row(`SELECT secret_sealed, last_step FROM totp WHERE account_id = $1`, accountID).Scan(&sealed, &last)
+		found, err := tx.Row(`SELECT secret_sealed, last_step FROM totp WHERE account_id = $1`, userID).Scan(&sealed, &last)
 		if err != nil || !found {
 			return false, audit.None("a wrong code changes nothing"), err
 		}
-		secret, err := s.vault.Open(0, vault.TOTPSecret(accountID), sealed)
+		secret, err := s.vault.Open(0, vault.TOTPSecret(userID), sealed)
 		if err != nil && !errors.Is(err, vault.ErrLost) { // without the app, the recovery codes still work
 			return false, audit.None("a wrong code changes nothing"), err
 		}
 		if step, ok := matchStep(string(secret), code, tx.Now(), last); ok && err == nil {
-			fresh, err := tx.Row(`UPDATE totp SET last_step = $2 WHERE account_id = $1 AND last_step < $2 RETURNING account_id`, accountID, step).Scan(new(string))
+			fresh, err := tx.Row(`UPDATE totp SET last_step = $2 WHERE account_id = $1 AND last_step < $2 RETURNING account_id`, userID, step).Scan(new(string))
 			return fresh, audit.None("the sign-in that follows is recorded"), err
 		}
 		unused, err := tx.Row(`UPDATE recovery_code SET used_at = $3 WHERE account_id = $1 AND hash = $2 AND used_at IS NULL RETURNING hash`,
-			accountID, hashRecovery(accountID, code), tx.Now()).Scan(new(string))
+			userID, hashRecovery(userID, code), tx.Now()).Scan(new(string))
 		if err != nil || !unused {
 			return false, audit.None("a wrong code changes nothing"), err
 		}
-		return true, audit.Event{Action: audit.RecoveryCodeUsed, ResourceID: accountID, Actor: &p.actor, Description: "Used a recovery code"}, nil
+		return true, audit.Event{Action: audit.RecoveryCodeUsed, ResourceID: userID, Actor: &p.actor, Description: "Used a recovery code"}, nil
 	})
 	if err == nil && (!good || p.status != "active") {
 		return s.fail(ctx, by, p.actor, "wrong code", errWrongCode)

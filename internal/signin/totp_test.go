@@ -314,7 +314,7 @@ func TestTurningTheSecondFactorOff(t *testing.T) {
 	})
 }
 
-// What was proven with the old password, or without the second factor, begins no session after the account has changed.
+// What was proven with the old password, or without the second factor, begins no session after the user has changed.
 func TestASignInEndsIfTheSignInMethodsChange(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for name, change := range map[string]func(h *house, me db.Caller, a app) error{
@@ -349,7 +349,7 @@ func TestASignInEndsIfTheSignInMethodsChange(t *testing.T) {
 				if refused(t, err, api.CodeInvalidCredentials); !errors.Is(err, identity.ErrCredentialsChanged) {
 					t.Errorf("the second step says %v", err)
 				}
-				_, err = h.identity.BeginWeb(t.Context(), stranger(), identity.WebSignIn{AccountID: whole.AccountID, Method: whole.Method, SecondFactor: true, Version: whole.Version})
+				_, err = h.identity.BeginWeb(t.Context(), stranger(), identity.WebSignIn{UserID: whole.UserID, Method: whole.Method, SecondFactor: true, Version: whole.Version})
 				refused(t, err, api.CodeInvalidCredentials)
 			})
 		}

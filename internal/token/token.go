@@ -46,7 +46,7 @@ func NewKeyring(d *db.DB, v *vault.Vault, issuer string) *Keyring {
 // Session is the session that a token is issued for. Times are Unix milliseconds.
 type Session struct {
 	ID        string
-	AccountID string
+	UserID    string
 	CreatedAt int64
 	ExpiresAt int64
 }
@@ -156,7 +156,7 @@ func (k *Keyring) Sign(ctx context.Context, s Session) (string, error) {
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer:    k.issuer,
 			Audience:  jwt.ClaimStrings{k.issuer},
-			Subject:   s.AccountID,
+			Subject:   s.UserID,
 			IssuedAt:  jwt.NewNumericDate(time.UnixMilli(s.CreatedAt)),
 			ExpiresAt: jwt.NewNumericDate(time.UnixMilli(s.ExpiresAt)),
 		},

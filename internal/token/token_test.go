@@ -55,7 +55,7 @@ func onEach(t *testing.T, run func(t *testing.T, n *node)) {
 // session is one that begins now.
 func session(n *node) token.Session {
 	now := n.db.Now()
-	return token.Session{ID: "ses_1", AccountID: "usr_1", CreatedAt: now, ExpiresAt: now + time.Hour.Milliseconds()}
+	return token.Session{ID: "ses_1", UserID: "usr_1", CreatedAt: now, ExpiresAt: now + time.Hour.Milliseconds()}
 }
 
 func sign(t *testing.T, k *token.Keyring, s token.Session) string {
@@ -89,7 +89,7 @@ func TestTokensNameTheirSession(t *testing.T) {
 		if err != nil || !good {
 			t.Fatalf("the token is good: %t, %v", good, err)
 		}
-		if c.Session != s.ID || c.Subject != s.AccountID || c.Issuer != issuer || !slices.Equal(c.Audience, jwt.ClaimStrings{issuer}) ||
+		if c.Session != s.ID || c.Subject != s.UserID || c.Issuer != issuer || !slices.Equal(c.Audience, jwt.ClaimStrings{issuer}) ||
 			c.IssuedAt.Unix() != s.CreatedAt/1000 || c.ExpiresAt.Unix() != s.ExpiresAt/1000 {
 			t.Errorf("the token says %+v", c)
 		}
@@ -101,7 +101,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		k, s := token.NewKeyring(n.db, n.vault, issuer), session(n)
 		good := sign(t, k, s)
 		other := s
-		other.AccountID = "usr_2"
+		other.UserID = "usr_2"
 		head, rest, _ := strings.Cut(good, ".")
 		payload, signature, _ := strings.Cut(rest, ".")
 		_, otherRest, _ := strings.Cut(sign(t, k, other), ".")

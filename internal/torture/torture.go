@@ -2,7 +2,10 @@
 package torture
 
 import (
+	"flag"
 	"os"
+	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -35,4 +38,26 @@ func used() time.Duration {
 		panic(err) // it cannot fail
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// given are the flags on the command line. It reads them once: later, those that Rapid has set look as if they had been given.
+var given = sync.OnceValue(func() map[string]bool {
+	names := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { names[f.Name] = true })
+	return names
+})
+
+// Rapid sets how many histories package rapid draws, see Rounds, and how many steps each has, unless the command line does.
+func Rapid(t testing.TB, few, many, steps int) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"rapid.checks": strconv.Itoa(Rounds(few, many)), "rapid.steps": strconv.Itoa(steps), "rapid.nofailfile": "true",
+	} {
+		if given()[name] {
+			continue
+		}
+		if err := flag.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -49,7 +49,7 @@ func (v *Vault) StoreKey(ctx context.Context, name string) ([]byte, error) {
 	}
 	key, err := v.StoredSecret(ctx, name)
 	if err == nil && key == nil {
-		by := db.Caller{Actor: audit.SystemActor("bursar")}
+		by := db.SystemCaller()
 		_, err = db.Write(ctx, v.db, by, func(tx *db.Tx) (struct{}, audit.Event, error) {
 			_, err := v.InsertSecret(tx, name, newKey())
 			return struct{}{}, audit.None("the store makes a key for itself"), err

@@ -115,19 +115,19 @@ func (g grant) show(bool) (string, []api.ApprovalField) {
 }
 
 // showAddress shows whether the address of the person who gets a role is verified. Of a person outside the organization it shows nothing
-// that would reveal whether they have an account.
+// that would reveal whether they are users.
 func showAddress(q db.Q, a approval.Approval) ([]api.ApprovalField, error) {
 	var g grant
 	if err := a.Payload(&g); err != nil || g.Define != nil || g.Email == "" {
 		return nil, err
 	}
-	accountID, err := g.account(q, a.WorkspaceID)
+	userID, err := g.user(q, a.WorkspaceID)
 	if err != nil {
 		return nil, err
 	}
 	known := false
-	if accountID != "" {
-		proved, err := approval.IsEmailProved(q, accountID)
+	if userID != "" {
+		proved, err := approval.IsEmailProved(q, userID)
 		if err != nil || proved == nil { // a machine client has no address
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func showAddress(q db.Q, a approval.Approval) ([]api.ApprovalField, error) {
 		if err != nil {
 			return nil, err
 		}
-		if known, err = access.Knows(q, organizationID, accountID); err != nil {
+		if known, err = access.Knows(q, organizationID, userID); err != nil {
 			return nil, err
 		}
 	}
@@ -205,9 +205,9 @@ func (s *Service) hold(tx *db.Tx, by db.Caller, number int64, workspaceID string
 func (s *Service) findWaiting(q db.Q, kind, workspaceID string, g grant) (id string, err error) {
 	var invitation string
 	if g.MemberID != "" {
-		account, err := g.account(q, workspaceID)
+		user, err := g.user(q, workspaceID)
 		if err == nil {
-			invitation, err = access.InvitationOf(q, workspaceID, account)
+			invitation, err = access.InvitationOf(q, workspaceID, user)
 		}
 		if err != nil {
 			return "", err
@@ -223,7 +223,7 @@ func (s *Service) findWaiting(q db.Q, kind, workspaceID string, g grant) (id str
 
 // applyGrant executes an approved grant, if it is unchanged since it was shown and its requester may still grant it.
 func (s *Service) applyGrant(tx *db.Tx, a approval.Approval, g grant) (audit.Changes, string, error) {
-	if err := identity.LockAccount(tx, a.Maker.ID); err != nil { // so that the requester's key is not revoked meanwhile
+	if err := identity.LockUser(tx, a.Maker.ID); err != nil { // so that the requester's key is not revoked meanwhile
 		return nil, "", err
 	}
 	if a.Maker.KeyID != "" {
@@ -295,18 +295,18 @@ func (s *Service) applyGrant(tx *db.Tx, a approval.Approval, g grant) (audit.Cha
 }
 
 func confirmGrant(tx *db.Tx, workspaceID string, g grant) error {
-	accountID, err := g.account(tx.Q, workspaceID)
-	if err != nil || accountID == "" {
+	userID, err := g.user(tx.Q, workspaceID)
+	if err != nil || userID == "" {
 		return err
 	}
-	return access.ConfirmGrant(tx, workspaceID, accountID, g.Role)
+	return access.ConfirmGrant(tx, workspaceID, userID, g.Role)
 }
 
-// account returns the account that gets a role, or "" if there is none.
-func (g grant) account(q db.Q, workspaceID string) (id string, err error) {
+// user returns the user that gets a role, or "" if there is none.
+func (g grant) user(q db.Q, workspaceID string) (id string, err error) {
 	if g.MemberID != "" {
 		member, _, err := access.FindMember(q, workspaceID, g.MemberID)
-		return member.AccountID, err
+		return member.UserID, err
 	}
 	_, err = q.Row(`SELECT id FROM account WHERE email = $1`, strings.TrimSpace(g.Email)).Scan(&id)
 	return id, err

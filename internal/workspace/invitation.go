@@ -14,7 +14,7 @@ import (
 	"bursar/internal/web"
 )
 
-// Invitations lists the open invitations of the caller, oldest first. An account whose address is not verified has none. A person who
+// Invitations lists the open invitations of the caller, oldest first. A user whose address is not verified has none. A person who
 // completed it through someone's link must neither see nor accept what others send to the same address. Each of those invitations needs its
 // own link.
 func (s *Service) Invitations(ctx context.Context, by db.Caller, in InvitationsInput) (web.Page[api.Invitation], error) {
@@ -56,7 +56,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, by db.Caller, in Invitat
 	})
 }
 
-// DeclineInvitation declines an invitation of the caller. The workspace learns that the address declined, and nothing about an account with
+// DeclineInvitation declines an invitation of the caller. The workspace learns that the address declined, and nothing about a user with
 // that address.
 func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in InvitationInput) (api.InvitationDecision, error) {
 	nobody := db.Caller{IdempotencyKey: by.IdempotencyKey,
@@ -83,7 +83,7 @@ func (s *Service) DeclineInvitation(ctx context.Context, by db.Caller, in Invita
 	})
 }
 
-// lockInvitation finds an open invitation of an account and locks its workspace, so that it is accepted, declined or withdrawn only once.
+// lockInvitation finds an open invitation of a user and locks its workspace, so that it is accepted, declined or withdrawn only once.
 func lockInvitation(tx *db.Tx, by audit.Actor, id string) (workspaceID string, err error) {
 	if _, err := tx.Row(`SELECT workspace_id FROM workspace_member WHERE invitation_id = $1 AND account_id = $2`, id, by.ID).Scan(&workspaceID); err != nil {
 		return "", err

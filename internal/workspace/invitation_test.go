@@ -63,7 +63,7 @@ func TestNobodyIsInAWorkspaceWhoHasNotAgreed(t *testing.T) {
 	})
 }
 
-// An inviter must not find out whether an address has an account: neither from the
+// An inviter must not find out whether an address belongs to a user: neither from the
 // answer, nor from the list of members, nor from the audit log.
 func TestAnInvitationDoesNotTellWhetherAnAddressHasAnAccount(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

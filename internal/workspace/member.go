@@ -45,7 +45,7 @@ func (s *Service) InvitationsExpire(ctx context.Context, by db.Caller, workspace
 }
 
 // AddMember adds a person to a workspace with a role. A person whom the organization knows by a verified address joins at once. Anyone else
-// is invited and gets a link, and the caller cannot see whether the address has an account. A person who is already a member or invited
+// is invited and gets a link, and the caller cannot see whether the address belongs to a user. A person who is already a member or invited
 // gets the role in addition. A role that approves waits for a second person, if there is one: see secondPersonFor.
 func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput) (api.MemberAdded, error) {
 	number, err := s.mayGrant(ctx, by, in.ID, in.Role)
@@ -66,7 +66,7 @@ func (s *Service) AddMember(ctx context.Context, by db.Caller, in AddMemberInput
 		var held map[string]bool
 		if found {
 			g.MemberID = member.ID
-			held, err = rolesOf(tx.Q, in.ID, member.AccountID)
+			held, err = rolesOf(tx.Q, in.ID, member.UserID)
 		}
 		if err == nil && !held[in.Role] {
 			out.ApprovalID, event, err = s.hold(tx, by, number, in.ID, role.Permissions, g)
@@ -91,39 +91,39 @@ func (s *Service) addMember(tx *db.Tx, by db.Caller, in AddMemberInput, link boo
 	if err != nil {
 		return added, event, err
 	}
-	accountID, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: in.Email, Invited: true})
+	userID, _, err := identity.EnsureUser(tx, identity.NewUser{Email: in.Email, Invited: true})
 	if err != nil {
 		return added, event, err
 	}
-	member, found, err := access.MemberOf(tx.Q, in.ID, accountID)
+	member, found, err := access.MemberOf(tx.Q, in.ID, userID)
 	if err != nil {
 		return added, event, err
 	}
 	if found {
 		added.UserID, event.ResourceID = member.ID, member.ID
-		roles, err := rolesOf(tx.Q, in.ID, accountID)
+		roles, err := rolesOf(tx.Q, in.ID, userID)
 		if err != nil || roles[in.Role] {
 			return added, audit.None("the role is held already"), err
 		}
 		event.Action, event.Description = audit.MemberRoleAssigned, "Assigned role "+in.Role+" to "+in.Email
 		event.Changes.Add("roles", nil, in.Role)
-		return added, event, give(tx, by, in.ID, accountID, in.Role)
+		return added, event, give(tx, by, in.ID, userID, in.Role)
 	}
-	known, err := access.Knows(tx.Q, organizationID, accountID)
+	known, err := access.Knows(tx.Q, organizationID, userID)
 	if err != nil {
 		return added, event, err
 	}
 	if known {
-		added.UserID, event.ResourceID, event.Description = accountID, accountID, "Added "+in.Email+" as "+in.Role
+		added.UserID, event.ResourceID, event.Description = userID, userID, "Added "+in.Email+" as "+in.Role
 		event.Changes = memberChanges("", access.MemberActive, nil, []string{in.Role})
-		if err := access.Join(tx, in.ID, accountID, in.Role); err != nil {
+		if err := access.Join(tx, in.ID, userID, in.Role); err != nil {
 			return added, event, err
 		}
-		return added, event, access.NoteOrigin(tx, by.Actor, in.ID, accountID)
+		return added, event, access.NoteOrigin(tx, by.Actor, in.ID, userID)
 	}
-	added.UserID, err = access.Invite(tx, in.ID, accountID, in.Role, by.Name)
+	added.UserID, err = access.Invite(tx, in.ID, userID, in.Role, by.Name)
 	if err == nil {
-		err = access.NoteOrigin(tx, by.Actor, in.ID, accountID)
+		err = access.NoteOrigin(tx, by.Actor, in.ID, userID)
 	}
 	if err != nil {
 		return added, event, err
@@ -133,7 +133,7 @@ func (s *Service) addMember(tx *db.Tx, by db.Caller, in AddMemberInput, link boo
 	if !link {
 		return added, event, nil
 	}
-	made, err := s.links.Invite(tx, by, accountID, in.Email, in.ID)
+	made, err := s.links.Invite(tx, by, userID, in.Email, in.ID)
 	added.InvitationURL = made.URL
 	return added, event, err
 }
@@ -151,7 +151,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 	err := s.db.Read(ctx, func(q db.Q) error {
 		member, err := invitedMember(q, in)
 		if err == nil {
-			promised, err = access.HeldBy(q, in.ID, member.AccountID)
+			promised, err = access.HeldBy(q, in.ID, member.UserID)
 		}
 		return err
 	})
@@ -173,7 +173,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 		if err != nil {
 			return again, audit.Event{}, err
 		}
-		if now, err := access.HeldBy(tx.Q, in.ID, member.AccountID); err != nil || now != promised {
+		if now, err := access.HeldBy(tx.Q, in.ID, member.UserID); err != nil || now != promised {
 			if err == nil {
 				err = fault.New(api.CodeRolesChanged, "the roles of this member have just changed; check them and try again")
 			}
@@ -182,7 +182,7 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 		if err := mayGive(tx, by, in.ID, access.MembersWrite, promised); err != nil {
 			return again, audit.Event{}, err
 		}
-		if again.Email, err = nameOf(tx.Q, member.AccountID); err != nil {
+		if again.Email, err = nameOf(tx.Q, member.UserID); err != nil {
 			return again, audit.Event{}, err
 		}
 		event := audit.Event{Action: audit.MemberInvited, WorkspaceID: in.ID, ResourceID: in.UserID, Description: "Invited " + again.Email + " again"}
@@ -190,12 +190,12 @@ func (s *Service) Reinvite(ctx context.Context, by db.Caller, in MemberInput) (a
 		if err != nil {
 			return again, event, err
 		}
-		end, err := access.Prolong(tx, in.ID, member.AccountID, by.Name)
+		end, err := access.Prolong(tx, in.ID, member.UserID, by.Name)
 		if err != nil {
 			return again, event, err
 		}
 		event.Changes.Add("invitation_expires_at", before, end)
-		link, err := s.links.Invite(tx, by, member.AccountID, again.Email, in.ID)
+		link, err := s.links.Invite(tx, by, member.UserID, again.Email, in.ID)
 		again.InvitationURL = link.URL
 		return again, event, err
 	})
@@ -227,24 +227,24 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 		removed := api.MemberRemoved{WorkspaceID: in.ID}
 		member, roles, err := lockMember(tx, in.ID, in.UserID)
 		if err == nil && !leaves {
-			err = mayTouch(tx, by, in.ID, member.AccountID)
+			err = mayTouch(tx, by, in.ID, member.UserID)
 		}
 		if err == nil && roles[access.Admin] {
-			err = notLastAdmin(tx.Q, in.ID, member.AccountID)
+			err = notLastAdmin(tx.Q, in.ID, member.UserID)
 		}
 		if err != nil {
 			return removed, audit.Event{}, err
 		}
-		name, err := nameOf(tx.Q, member.AccountID)
+		name, err := nameOf(tx.Q, member.UserID)
 		if err != nil {
 			return removed, audit.Event{}, err
 		}
 		removed.UserID = member.ID
-		may, err := access.HeldBy(tx.Q, in.ID, member.AccountID)
+		may, err := access.HeldBy(tx.Q, in.ID, member.UserID)
 		if err != nil {
 			return removed, audit.Event{}, err
 		}
-		if err := identity.LockAccount(tx, member.AccountID); err != nil { // so that nothing they decide is stored after the answer
+		if err := identity.LockUser(tx, member.UserID); err != nil { // so that nothing they decide is stored after the answer
 			return removed, audit.Event{}, err
 		}
 		event := audit.Event{Action: audit.MemberRemoved, WorkspaceID: in.ID, ResourceID: member.ID, Description: "Removed " + name,
@@ -252,7 +252,7 @@ func (s *Service) RemoveMember(ctx context.Context, by db.Caller, in MemberInput
 		if leaves {
 			event.Description = name + " left"
 		}
-		if err := leave(tx, in.ID, member.AccountID); err != nil {
+		if err := leave(tx, in.ID, member.UserID); err != nil {
 			return removed, event, err
 		}
 		removed.ApprovalsWaiting, err = s.stranded(tx, in.ID, may)
@@ -269,11 +269,11 @@ func (s *Service) stranded(tx *db.Tx, workspaceID string, had access.Set) (int, 
 }
 
 // give gives a member a role, and stores who did.
-func give(tx *db.Tx, by db.Caller, workspaceID, accountID, role string) error {
-	if err := access.Grant(tx, workspaceID, accountID, role); err != nil {
+func give(tx *db.Tx, by db.Caller, workspaceID, userID, role string) error {
+	if err := access.Grant(tx, workspaceID, userID, role); err != nil {
 		return err
 	}
-	return access.NoteRoleOrigin(tx, by.Actor, workspaceID, accountID, role)
+	return access.NoteRoleOrigin(tx, by.Actor, workspaceID, userID, role)
 }
 
 // memberChanges returns the changes of a membership. The status is "" if there is none.
@@ -284,7 +284,7 @@ func memberChanges(before, after string, rolesBefore, rolesAfter []string) audit
 	return c
 }
 
-// lockMember finds a member, by the id of the account or of the invitation, and their roles. It locks both until the end of the
+// lockMember finds a member, by the id of the user or of the invitation, and their roles. It locks both until the end of the
 // transaction.
 func lockMember(tx *db.Tx, workspaceID, id string) (access.Member, map[string]bool, error) {
 	if _, err := lockMembers(tx, workspaceID); err != nil {
@@ -297,7 +297,7 @@ func lockMember(tx *db.Tx, workspaceID, id string) (access.Member, map[string]bo
 	if err != nil {
 		return access.Member{}, nil, err
 	}
-	roles, err := rolesOf(tx.Q, workspaceID, member.AccountID)
+	roles, err := rolesOf(tx.Q, workspaceID, member.UserID)
 	return member, roles, err
 }
 
@@ -327,12 +327,12 @@ func (s *Service) mayGrant(ctx context.Context, by db.Caller, workspaceID, key s
 
 // mayTouch returns an error if the member holds a permission that the caller does not. It runs in the transaction, because the roles of
 // both may have just changed.
-func mayTouch(tx *db.Tx, by db.Caller, workspaceID, accountID string) error {
+func mayTouch(tx *db.Tx, by db.Caller, workspaceID, userID string) error {
 	held, err := identity.HeldNow(tx, by, workspaceID, access.MembersWrite)
 	if err != nil {
 		return err
 	}
-	target, err := access.HeldBy(tx.Q, workspaceID, accountID)
+	target, err := access.HeldBy(tx.Q, workspaceID, userID)
 	if err != nil {
 		return err
 	}
@@ -378,8 +378,8 @@ func mayGive(tx *db.Tx, by db.Caller, workspaceID string, need access.Permission
 
 // notLastAdmin returns an error if the workspace has no other admin. The caller must have
 // locked the members of the workspace.
-func notLastAdmin(q db.Q, workspaceID, accountID string) error {
-	last, err := access.IsLastAdmin(q, workspaceID, accountID)
+func notLastAdmin(q db.Q, workspaceID, userID string) error {
+	last, err := access.IsLastAdmin(q, workspaceID, userID)
 	if err == nil && last {
 		err = fault.New(api.CodeLastAdmin, "the last admin of a workspace can neither leave nor lose the role")
 	}

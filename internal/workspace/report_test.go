@@ -142,14 +142,14 @@ func giveMany(t testing.TB, n *servertest.Node, x *servertest.Tenant, key string
 		if err := tx.Exec(`INSERT INTO access_origin (id, key_id) VALUES ($1, $2)`, origin, key); err != nil {
 			return nil, audit.Event{}, err
 		}
-		var accounts, members, roles [][]any
+		var users, members, roles [][]any
 		for i := range many {
 			id := tx.NewID("usr")
-			accounts = append(accounts, []any{id, fmt.Sprintf("%s-%d@example.com", key, i), tx.Now()})
+			users = append(users, []any{id, fmt.Sprintf("%s-%d@example.com", key, i), tx.Now()})
 			members = append(members, []any{x.WorkspaceID, id, tx.Now(), x.Owner.UserID, key, origin})
 			roles = append(roles, []any{x.WorkspaceID, id, x.Owner.UserID, key, origin})
 		}
-		err := tx.InsertRows(`INSERT INTO account (id, kind, email, email_proof, name, status, created_at) VALUES `, `($1, 'person', $2, '*', $2, 'active', $3)`, accounts)
+		err := tx.InsertRows(`INSERT INTO account (id, kind, email, email_proof, name, status, created_at) VALUES `, `($1, 'person', $2, '*', $2, 'active', $3)`, users)
 		if err == nil {
 			err = tx.InsertRows(`INSERT INTO workspace_member (workspace_id, account_id, member_id, joined_at, accepted, given_by, given_key_id, origin_id) VALUES `,
 				`($1, $2, $2, $3, TRUE, $4, $5, $6)`, members)

@@ -80,7 +80,7 @@ func (s *Service) Assign(ctx context.Context, by db.Caller, in AssignInput) (api
 		}
 		if err == nil && !held[in.Role] {
 			var name string
-			if name, err = nameOf(tx.Q, member.AccountID); err == nil {
+			if name, err = nameOf(tx.Q, member.UserID); err == nil {
 				out.ApprovalID, event, err = s.hold(tx, by, number, in.ID, role.Permissions,
 					grant{MemberID: member.ID, Email: name, Role: role.Key, RoleName: role.Name, Permissions: role.Permissions.String()})
 			}
@@ -108,7 +108,7 @@ func (s *Service) assign(tx *db.Tx, by db.Caller, in AssignInput) (api.RoleAssig
 	if roles[in.Role] {
 		return given, audit.None("the role is held already"), nil
 	}
-	name, err := nameOf(tx.Q, member.AccountID)
+	name, err := nameOf(tx.Q, member.UserID)
 	if err != nil {
 		return given, audit.Event{}, err
 	}
@@ -119,7 +119,7 @@ func (s *Service) assign(tx *db.Tx, by db.Caller, in AssignInput) (api.RoleAssig
 		Description: "Assigned role " + in.Role + " to " + name,
 	}
 	event.Changes.Add("roles", nil, in.Role)
-	return given, event, give(tx, by, in.ID, member.AccountID, in.Role)
+	return given, event, give(tx, by, in.ID, member.UserID, in.Role)
 }
 
 // Unassign removes a role from a member. The caller must hold all of the member's permissions.
@@ -134,16 +134,16 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 			err = fault.Missing("role assignment")
 		}
 		if err == nil {
-			err = mayTouch(tx, by, in.ID, member.AccountID)
+			err = mayTouch(tx, by, in.ID, member.UserID)
 		}
 		if err == nil && in.Role == access.Admin {
-			err = notLastAdmin(tx.Q, in.ID, member.AccountID)
+			err = notLastAdmin(tx.Q, in.ID, member.UserID)
 		}
 		if err != nil {
 			return taken, audit.Event{}, err
 		}
 		taken.UserID = member.ID
-		name, err := nameOf(tx.Q, member.AccountID)
+		name, err := nameOf(tx.Q, member.UserID)
 		if err != nil {
 			return taken, audit.Event{}, err
 		}
@@ -154,12 +154,12 @@ func (s *Service) Unassign(ctx context.Context, by db.Caller, in UnassignInput) 
 			Description: "Removed role " + in.Role + " from " + name,
 		}
 		event.Changes.Add("roles", in.Role, nil)
-		may, err := access.HeldBy(tx.Q, in.ID, member.AccountID)
+		may, err := access.HeldBy(tx.Q, in.ID, member.UserID)
 		if err == nil {
-			err = identity.LockAccount(tx, member.AccountID) // so that nothing they decide by the role is stored after the answer
+			err = identity.LockUser(tx, member.UserID) // so that nothing they decide by the role is stored after the answer
 		}
 		if err == nil {
-			err = access.RemoveRole(tx, in.ID, member.AccountID, in.Role)
+			err = access.RemoveRole(tx, in.ID, member.UserID, in.Role)
 		}
 		if err == nil {
 			taken.ApprovalsWaiting, err = s.stranded(tx, in.ID, may)
@@ -267,7 +267,7 @@ func (s *Service) saveRole(tx *db.Tx, by db.Caller, in DefineRoleInput, before a
 	return answer, event, storeRole(tx, in.ID, role, widened)
 }
 
-// lockHolders locks the accounts of the people who have a role.
+// lockHolders locks the users who have a role.
 func lockHolders(tx *db.Tx, workspaceID, role string) error {
 	holders, err := holdersOf(tx.Q, workspaceID, role)
 	if err != nil {
@@ -277,7 +277,7 @@ func lockHolders(tx *db.Tx, workspaceID, role string) error {
 	for i, one := range holders {
 		ids[i] = one.ID
 	}
-	return identity.LockAccounts(tx, ids)
+	return identity.LockUsers(tx, ids)
 }
 
 // DeleteRole deletes a role that no member has. The caller must hold all of its permissions.

@@ -78,8 +78,8 @@ func lockMembers(tx *db.Tx, id string) (organizationID string, err error) {
 	return organizationID, err
 }
 
-// members reads one row for each role of a member. Account data of a person is hidden until they accept, including whether there is an
-// account.
+// members reads one row for each role of a member. Data of a person is hidden until they accept, including whether there is a
+// user.
 func members(q db.Q, workspaceID, after string, take int) ([]api.Member, error) {
 	list := []api.Member{}
 	err := q.Each(func(r db.Rows) error {
@@ -110,7 +110,7 @@ func invitationExpires(q db.Q, workspaceID, id string) (at int64, err error) {
 	return at, err
 }
 
-// openInvitations selects the invitations that an account can accept without a link, with a credential that is not limited to other
+// openInvitations selects the invitations that a user can accept without a link, with a credential that is not limited to other
 // workspaces.
 const openInvitations = ` FROM workspace_member m JOIN account a ON a.id = m.account_id
 	JOIN workspace w ON w.id = m.workspace_id JOIN organization o ON o.id = w.organization_id
@@ -153,19 +153,19 @@ func byRank(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-func rolesOf(q db.Q, workspaceID, accountID string) (map[string]bool, error) {
+func rolesOf(q db.Q, workspaceID, userID string) (map[string]bool, error) {
 	roles := map[string]bool{}
 	err := q.Each(func(r db.Rows) error {
 		roles[r.Text(0)] = true
 		return nil
-	}, `SELECT role FROM member_role WHERE workspace_id = $1 AND account_id = $2`, workspaceID, accountID)
+	}, `SELECT role FROM member_role WHERE workspace_id = $1 AND account_id = $2`, workspaceID, userID)
 	return roles, err
 }
 
-// nameOf returns an account's name for the audit log.
-func nameOf(q db.Q, accountID string) (string, error) {
+// nameOf returns a user's name for the audit log.
+func nameOf(q db.Q, userID string) (string, error) {
 	var name, email string
-	_, err := q.Row(`SELECT name, email FROM account WHERE id = $1`, accountID).Scan(&name, &email)
+	_, err := q.Row(`SELECT name, email FROM account WHERE id = $1`, userID).Scan(&name, &email)
 	if email != "" {
 		return email, err
 	}
@@ -173,11 +173,11 @@ func nameOf(q db.Q, accountID string) (string, error) {
 }
 
 // leave removes a membership, and with it its roles.
-func leave(tx *db.Tx, workspaceID, accountID string) error {
-	if err := access.RemoveMember(tx, workspaceID, accountID); err != nil {
+func leave(tx *db.Tx, workspaceID, userID string) error {
+	if err := access.RemoveMember(tx, workspaceID, userID); err != nil {
 		return err
 	}
-	return access.LeaveHome(tx, accountID)
+	return access.LeaveHome(tx, userID)
 }
 
 func definedRoles(q db.Q, workspaceID string) ([]api.Role, error) {
@@ -248,11 +248,11 @@ func organizationOf(q db.Q, workspaceID string) (id string, err error) {
 
 // memberByEmail finds a member or an invitation by a normalized address.
 func memberByEmail(q db.Q, workspaceID, email string) (m access.Member, found bool, err error) {
-	var accountID string
-	if found, err = q.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, email).Scan(&accountID); err != nil || !found {
+	var userID string
+	if found, err = q.Row(`SELECT id FROM account WHERE email = $1 AND email <> ''`, email).Scan(&userID); err != nil || !found {
 		return m, false, err
 	}
-	return access.MemberOf(q, workspaceID, accountID)
+	return access.MemberOf(q, workspaceID, userID)
 }
 
 func removeRole(tx *db.Tx, workspaceID, role string) error {

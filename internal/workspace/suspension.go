@@ -38,8 +38,8 @@ func (s *Service) SuspendedAccess(ctx context.Context, by db.Caller, in MembersI
 }
 
 func wireSuspension(q db.Q, s access.Suspension) (api.SuspendedAccess, error) {
-	a := api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.AccountID, KeyID: s.KeyID, Kind: s.Kind, Roles: s.Roles, SuspendedAt: s.At}
-	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.AccountID).Scan(&a.Email, &a.Name)
+	a := api.SuspendedAccess{ID: s.ID, WorkspaceID: s.WorkspaceID, UserID: s.UserID, KeyID: s.KeyID, Kind: s.Kind, Roles: s.Roles, SuspendedAt: s.At}
+	_, err := q.Row(`SELECT email, name FROM account WHERE id = $1`, s.UserID).Scan(&a.Email, &a.Name)
 	return a, err
 }
 
@@ -73,7 +73,7 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 		if err != nil {
 			return api.SuspendedAccess{}, audit.Event{}, err
 		}
-		if row.AccountID == by.ID {
+		if row.UserID == by.ID {
 			f := fault.New(api.CodeForbidden, "this is your own access: another admin decides")
 			f.Scope.WorkspaceID = in.ID
 			return api.SuspendedAccess{}, audit.Event{}, f
@@ -97,7 +97,7 @@ func (s *Service) decideSuspended(ctx context.Context, by db.Caller, in Suspensi
 		if err != nil {
 			return shown, audit.Event{}, err
 		}
-		event := audit.Event{Action: action, WorkspaceID: in.ID, ResourceID: row.AccountID, Description: text + strings.TrimSpace(shown.Name+" "+shown.Email)}
+		event := audit.Event{Action: action, WorkspaceID: in.ID, ResourceID: row.UserID, Description: text + strings.TrimSpace(shown.Name+" "+shown.Email)}
 		event.Changes.Add("suspension_id", row.ID, nil)
 		if action == audit.MemberReinstated {
 			event.Changes.AddItems("roles", nil, row.Roles)
@@ -125,7 +125,7 @@ func mayReinstate(tx *db.Tx, by db.Caller, s access.Suspension) (all access.Set,
 // checkGrants returns an error if suspended access has a role whose grant needs a second person. It announces a role that counts only later,
 // as for a grant.
 func (s *Service) checkGrants(tx *db.Tx, by db.Caller, row access.Suspension) error {
-	name, err := nameOf(tx.Q, row.AccountID)
+	name, err := nameOf(tx.Q, row.UserID)
 	if err != nil {
 		return err
 	}

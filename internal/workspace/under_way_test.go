@@ -109,7 +109,7 @@ func TestNobodyJoinsInASessionThatHasEnded(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				servertest.WhileUnderWay(t, n.DB, func(tx *db.Tx) error {
-					if err := identity.LockAccount(tx, c.who.UserID); err != nil {
+					if err := identity.LockUser(tx, c.who.UserID); err != nil {
 						return err
 					}
 					return tx.Exec(`UPDATE session SET revoked_at = 1 WHERE account_id = $1`, c.who.UserID)

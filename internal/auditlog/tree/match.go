@@ -2,8 +2,8 @@ package tree
 
 import (
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sort"
 
@@ -17,42 +17,68 @@ const (
 	maxTries = 2048
 )
 
-// errTooMany ends the reading of rows.
-var errTooMany = errors.New("too many rows do not verify")
+// ErrTooMany ends the reading of rows.
+var ErrTooMany = errors.New("too many rows do not verify")
 
-const whyEdited = "its content is not what was signed"
+// Source is a log whose rows are compared with its leaves: a proof file, or a store.
+type Source interface {
+	// Leaf returns the next leaf of a row, io.EOF after the last.
+	Leaf() (tlog.Hash, error)
+	// LeafAt returns the leaf of a row with this content at a place, and false if the place is unknown.
+	LeafAt(place int64, commitment [32]byte) (tlog.Hash, bool)
 
-// matcher finds the leaf of each row of a stream. Leaves are known to be true and rows are
-// not. A leaf is only a hash. Its place and content are known once a row with this hash is found.
-type matcher struct {
-	report *Report
-	number int64
-	tag    [32]byte
-	count  int64
-	read   func() (tlog.Hash, error) // the next leaf, io.EOF after the last
+	// Late reports a row that has its leaf and comes after rows with later places. No other row has a vacant place.
+	Late(row Row, vacant bool)
+	// Moved reports a row whose leaf is that of another place.
+	Moved(row Row, from int64)
+	// Strange reports a row without a leaf.
+	Strange(row Row, vacant bool)
+	// Lost reports places without a row.
+	Lost(from, to int64)
+}
 
+// Row is the part of a row that is needed to find its place.
+type Row struct {
+	Place       int64 // of the leaf: the one in its stream in a file, and the position in the whole log in a store
+	Stream, Seq int64
+	ID          string
+	Commitment  [32]byte
+	Leaf        tlog.Hash // of a row with this content at this place
+
+	isErased bool
+	erases   string
+}
+
+// Matcher finds the leaf of each row. Leaves are known to be true and rows are not. A leaf is
+// only a hash. Its place and content are known once a row with this hash is found.
+type Matcher struct {
+	InOrder int64 // how many rows have the leaf at their place
+	Stopped bool  // whether there were too many others
+
+	source  Source
+	count   int64
 	ahead   []tlog.Hash            // leaves that were read and not yet passed
 	room    [1]tlog.Hash           // for the leaf that is read ahead in the normal case
 	open    map[tlog.Hash]struct{} // leaves that were passed without a row
 	last    int64                  // the place of the last row whose leaf was in order
 	highest int64                  // the highest place that a row was read for
 	gaps    []span                 // places up to last without a row
-	late    []seenRow              // rows that have their leaf, but come after rows with later places
-	strange []seenRow              // rows without a leaf
-	erased  Erasures
+	late    []Row                  // rows that have their leaf, but come after rows with later places
+	strange []Row                  // rows without a leaf
 }
 
 // span is a range of consecutive places.
 type span struct{ from, to int64 }
 
-func newMatcher(r *Report, number int64, tag [32]byte, count int64, read func() (tlog.Hash, error)) *matcher {
-	return &matcher{report: r, number: number, tag: tag, count: count, read: read, open: map[tlog.Hash]struct{}{}}
+// NewMatcher returns a matcher of a source with that many places.
+func NewMatcher(source Source, count int64) *Matcher {
+	return &Matcher{source: source, count: count, open: map[tlog.Hash]struct{}{}}
 }
 
 // leaf returns the leaf n after the next one, and false if there are fewer leaves.
-func (m *matcher) leaf(n int64) (tlog.Hash, bool, error) {
+func (m *Matcher) leaf(n int64) (tlog.Hash, bool, error) {
 	for n >= int64(len(m.ahead)) {
-		hash, err := m.read()
+		hash, err := m.source.Leaf()
 		if err == io.EOF {
 			return hash, false, nil
 		}
@@ -64,72 +90,66 @@ func (m *matcher) leaf(n int64) (tlog.Hash, bool, error) {
 	return m.ahead[n], true, nil
 }
 
-// near is how many leaves after the next are checked if a row does not match the leaf of its place.
-const near = 16
-
-// add searches for the leaf of a row.
-func (m *matcher) add(row seenRow) error {
-	m.highest = max(m.highest, row.seq)
-	skipped := row.seq - m.last - 1
-	for i := int64(-2); i < near; i++ {
-		n := i
-		switch i {
-		case -2:
-			n = 0
-		case -1:
-			n = skipped
-		}
-		if n < 0 || n > m.count {
-			continue
-		}
+// Add compares a row with the leaf at its place, and reports whether the log has a leaf for it.
+func (m *Matcher) Add(row Row) (matched bool, err error) {
+	m.highest = max(m.highest, row.Place)
+	if n := row.Place - m.last - 1; n >= 0 && n <= m.count {
 		leaf, ok, err := m.leaf(n)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if ok && leaf == row.leaf {
-			return m.inOrder(row, n)
+		if ok && leaf == row.Leaf {
+			m.pass(row.Place, n)
+			return true, nil
 		}
 	}
-	if _, ok := m.open[row.leaf]; ok {
-		delete(m.open, row.leaf)
+	if _, matched = m.open[row.Leaf]; matched {
+		delete(m.open, row.Leaf)
 		m.late = append(m.late, row)
-		m.erased.see(row.seq, row.id, row.isErased, row.erases)
 	} else {
 		m.strange = append(m.strange, row)
 	}
 	if len(m.strange)+len(m.late) >= maxStrange {
-		return errTooMany
+		m.Stopped = true
+		return matched, ErrTooMany
 	}
-	return nil
+	return matched, nil
 }
 
-// inOrder processes a row whose leaf comes n after the next one.
-func (m *matcher) inOrder(row seenRow, n int64) error {
+// Reach reads the leaves up to a place.
+func (m *Matcher) Reach(place int64) error {
+	if place <= m.last {
+		return nil
+	}
+	_, _, err := m.leaf(place - m.last - 1)
+	return err
+}
+
+// pass continues after the leaf of a place, which comes n after the next one.
+func (m *Matcher) pass(place, n int64) {
 	for _, leaf := range m.ahead[:n] {
 		m.open[leaf] = struct{}{}
 	}
 	if m.ahead = m.ahead[n+1:]; len(m.ahead) == 0 {
 		m.ahead = m.room[:0]
 	}
-	m.erased.see(row.seq, row.id, row.isErased, row.erases)
-	if row.seq <= m.last {
-		m.late = append(m.late, row)
-		return nil
+	if n > 0 {
+		m.gaps = append(m.gaps, span{m.last + 1, place - 1})
 	}
-	if row.seq > m.last+1 {
-		m.gaps = append(m.gaps, span{m.last + 1, row.seq - 1})
-	}
-	m.last = row.seq
-	m.report.Rows++
-	return nil
+	m.last = place
+	m.InOrder++
 }
 
-// end determines what happened to the rows and places that do not match.
-func (m *matcher) end() error {
-	r := m.report
-	r.Stopped = len(m.strange)+len(m.late) >= maxStrange
+// Has reports whether there is a leaf without a row.
+func (m *Matcher) Has(leaf tlog.Hash) bool {
+	_, ok := m.open[leaf]
+	return ok
+}
+
+// End determines what happened to the rows and places that do not match.
+func (m *Matcher) End() error {
 	tail := m.count
-	if r.Stopped {
+	if m.Stopped {
 		tail = min(tail, m.highest+maxTries)
 	}
 	if tail > m.last {
@@ -144,60 +164,46 @@ func (m *matcher) end() error {
 		}
 	}
 	filled := map[int64]bool{}
-	missing := func(seq int64) bool {
-		i := sort.Search(len(m.gaps), func(i int) bool { return m.gaps[i].to >= seq })
-		return i < len(m.gaps) && m.gaps[i].from <= seq && !filled[seq]
+	vacant := func(place int64) bool {
+		i := sort.Search(len(m.gaps), func(i int) bool { return m.gaps[i].to >= place })
+		return i < len(m.gaps) && m.gaps[i].from <= place && !filled[place]
+	}
+	fill := func(place int64) bool {
+		was := vacant(place)
+		if was {
+			filled[place] = true
+		}
+		return was
 	}
 	for _, row := range m.late {
-		if missing(row.seq) {
-			filled[row.seq] = true
-			r.fail(Failure{Kind: Moved, Seq: row.seq, ID: row.id, Why: "it stands after rows that follow it"})
-		} else {
-			r.fail(Failure{Kind: Inserted, Seq: row.seq, ID: row.id, Why: "there is another row in its place"})
-		}
+		m.source.Late(row, fill(row.Place))
 	}
-	var rest []seenRow
+	var rest []Row
 	for _, row := range m.strange {
-		if seq, ok := m.origin(row, missing); ok {
-			filled[seq] = true
-			r.fail(Failure{Kind: Moved, Seq: seq, ID: row.id, Why: fmt.Sprintf("it stands in place %d", row.seq)})
+		if m.Has(row.Leaf) { // of a later place
+			m.source.Late(row, fill(row.Place))
+		} else if place, ok := m.origin(row, vacant); ok {
+			filled[place] = true
+			m.source.Moved(row, place)
 		} else {
 			rest = append(rest, row)
 		}
 	}
 	for _, row := range rest {
-		has := missing(row.seq)
-		filled[row.seq] = filled[row.seq] || has
-		switch {
-		case row.stream != m.number:
-			r.fail(Failure{Kind: Swapped, Seq: row.seq, ID: row.id, Why: "it is a row of another log"})
-		case has:
-			r.fail(Failure{Kind: Edited, Seq: row.seq, ID: row.id, Why: whyEdited})
-		default:
-			r.fail(Failure{Kind: Inserted, Seq: row.seq, ID: row.id, Why: "the log has no such row"})
-		}
+		m.source.Strange(row, fill(row.Place))
 	}
 	m.lost(filled)
-	if m.last > m.count {
-		r.fail(Failure{Kind: Inserted, Seq: m.count + 1, To: m.last, Why: fmt.Sprintf("the log has %d rows", m.count)})
-	}
-	unnamed := m.erased.Unnamed()
-	for _, row := range unnamed {
-		r.fail(row)
-	}
-	r.Rows -= int64(len(unnamed))
-	r.Erased = m.erased.Len() - int64(len(unnamed))
 	return nil
 }
 
-// origin finds the place whose leaf matches a row.
-func (m *matcher) origin(row seenRow, missing func(int64) bool) (int64, bool) {
-	fits := func(seq int64) bool {
-		if !missing(seq) {
+// origin finds the vacant place whose leaf matches a row.
+func (m *Matcher) origin(row Row, vacant func(int64) bool) (int64, bool) {
+	fits := func(place int64) bool {
+		if !vacant(place) {
 			return false
 		}
-		_, ok := m.open[rowHash(m.number, m.tag, seq, row.commitment)]
-		return ok
+		leaf, ok := m.source.LeafAt(place, row.Commitment)
+		return ok && m.Has(leaf)
 	}
 	var all int64
 	for _, gap := range m.gaps {
@@ -205,18 +211,18 @@ func (m *matcher) origin(row seenRow, missing func(int64) bool) (int64, bool) {
 	}
 	if all <= maxTries {
 		for _, gap := range m.gaps {
-			for seq := gap.from; seq <= gap.to; seq++ {
-				if fits(seq) {
-					return seq, true
+			for place := gap.from; place <= gap.to; place++ {
+				if fits(place) {
+					return place, true
 				}
 			}
 		}
 		return 0, false
 	}
 	for away := int64(1); away <= maxTries/2; away++ {
-		for _, seq := range []int64{row.seq - away, row.seq + away} {
-			if fits(seq) {
-				return seq, true
+		for _, place := range []int64{row.Place - away, row.Place + away} {
+			if fits(place) {
+				return place, true
 			}
 		}
 	}
@@ -224,14 +230,8 @@ func (m *matcher) origin(row seenRow, missing func(int64) bool) (int64, bool) {
 }
 
 // lost reports the places without any row.
-func (m *matcher) lost(filled map[int64]bool) {
-	taken := make([]int64, 0, len(filled))
-	for seq, is := range filled {
-		if is {
-			taken = append(taken, seq)
-		}
-	}
-	slices.Sort(taken)
+func (m *Matcher) lost(filled map[int64]bool) {
+	taken := slices.Sorted(maps.Keys(filled))
 	for _, gap := range m.gaps {
 		i, _ := slices.BinarySearch(taken, gap.from)
 		for from := gap.from; from <= gap.to; i++ {
@@ -239,15 +239,11 @@ func (m *matcher) lost(filled map[int64]bool) {
 			if i < len(taken) && taken[i] <= to {
 				to = taken[i] - 1
 			}
-			if m.report.Stopped {
+			if m.Stopped {
 				to = min(to, m.highest)
 			}
 			if to >= from {
-				f := Failure{Kind: Removed, Seq: from, To: to, Why: "no such row is here"}
-				if to == m.count {
-					f.Kind, f.Why = CutOff, fmt.Sprintf("the log has %d rows", m.count)
-				}
-				m.report.fail(f)
+				m.source.Lost(from, to)
 			}
 			if i >= len(taken) {
 				break

@@ -22,14 +22,12 @@ const (
 	block  = 256 << 10 // how much of the rows is read at once
 )
 
-// seenRow is the part of a row that is needed to find its place.
-type seenRow struct {
-	stream, seq int64
-	id          string
-	commitment  [32]byte
-	leaf        tlog.Hash // of a row with this content at this place
-	isErased    bool
-	erases      string
+// streamFile is a proof file whose rows are compared with its leaves.
+type streamFile struct {
+	*Report
+	manifest Manifest
+	tag      [32]byte
+	leaves   *nodeReader
 }
 
 // rows checks that the leaves of the rows in a proof file are in its tree, which is known
@@ -45,26 +43,87 @@ func (r *Report) rows(parts map[string]*zip.File, m Manifest, tag [32]byte) erro
 		return fmt.Errorf("%s cannot be read: %w", partRows, err)
 	}
 	defer in.Close()
-	match := newMatcher(r, m.Stream.Number, tag, m.Count, func() (tlog.Hash, error) {
-		for {
-			kind, hash, err := leaves.next()
-			if err != nil || kind == leafRow {
-				return hash, err
-			}
+	var erased Erasures
+	match := NewMatcher(streamFile{r, m, tag, leaves}, m.Count)
+	err = readRows(in, m.Stream.Number, tag, func(row Row) error {
+		matched, err := match.Add(row)
+		if matched {
+			erased.see(row.Seq, row.ID, row.isErased, row.erases)
 		}
+		return err
 	})
-	if err := readRows(in, m.Stream.Number, tag, match.add); err != nil && !errors.Is(err, errTooMany) {
+	if err != nil && !errors.Is(err, ErrTooMany) {
 		return fmt.Errorf("%s cannot be read: %w", partRows, err)
 	}
-	return match.end()
+	if err := match.End(); err != nil {
+		return err
+	}
+	if match.last > m.Count {
+		r.fail(Failure{Kind: Inserted, Seq: m.Count + 1, To: match.last, Why: fmt.Sprintf("the log has %d rows", m.Count)})
+	}
+	unnamed := erased.Unnamed()
+	r.Failures = append(r.Failures, unnamed...)
+	r.Rows, r.Erased = match.InOrder-int64(len(unnamed)), erased.Len()-int64(len(unnamed))
+	r.Stopped = match.Stopped
+	return nil
+}
+
+// Leaf implements Source.
+func (f streamFile) Leaf() (tlog.Hash, error) {
+	for {
+		kind, hash, err := f.leaves.next()
+		if err != nil || kind == leafRow {
+			return hash, err
+		}
+	}
+}
+
+// LeafAt implements Source.
+func (f streamFile) LeafAt(seq int64, commitment [32]byte) (tlog.Hash, bool) {
+	return RowHash(f.manifest.Stream.Number, f.tag, seq, commitment), true
+}
+
+// Late implements Source.
+func (f streamFile) Late(row Row, vacant bool) {
+	if vacant {
+		f.fail(Failure{Kind: Moved, Seq: row.Seq, ID: row.ID, Why: "it stands after rows that follow it"})
+	} else {
+		f.fail(Failure{Kind: Inserted, Seq: row.Seq, ID: row.ID, Why: "there is another row in its place"})
+	}
+}
+
+// Moved implements Source.
+func (f streamFile) Moved(row Row, from int64) {
+	f.fail(Failure{Kind: Moved, Seq: from, ID: row.ID, Why: fmt.Sprintf("it stands in place %d", row.Seq)})
+}
+
+// Strange implements Source.
+func (f streamFile) Strange(row Row, vacant bool) {
+	switch {
+	case row.Stream != f.manifest.Stream.Number:
+		f.fail(Failure{Kind: Swapped, Seq: row.Seq, ID: row.ID, Why: "it is a row of another log"})
+	case vacant:
+		f.fail(Failure{Kind: Edited, Seq: row.Seq, ID: row.ID, Why: whyEdited})
+	default:
+		f.fail(Failure{Kind: Inserted, Seq: row.Seq, ID: row.ID, Why: "the log has no such row"})
+	}
+}
+
+// Lost implements Source.
+func (f streamFile) Lost(from, to int64) {
+	failure := Failure{Kind: Removed, Seq: from, To: to, Why: "no such row is here"}
+	if to == f.manifest.Count {
+		failure.Kind, failure.Why = CutOff, fmt.Sprintf("the log has %d rows", f.manifest.Count)
+	}
+	f.fail(failure)
 }
 
 // readRows reads rows and calls take with each, in order. It hashes them in parallel.
-func readRows(in io.Reader, number int64, tag [32]byte, take func(seenRow) error) error {
+func readRows(in io.Reader, number int64, tag [32]byte, take func(Row) error) error {
 	type batch struct {
 		text []byte
 		line int // of its first row
-		rows []seenRow
+		rows []Row
 		done chan struct{}
 		err  error
 	}
@@ -153,8 +212,8 @@ func splitLines(in io.Reader, take func([]byte) error) error {
 	}
 }
 
-func parseRows(text []byte, line int, number int64, tag [32]byte) ([]seenRow, error) {
-	rows := make([]seenRow, 0, len(text)/256)
+func parseRows(text []byte, line int, number int64, tag [32]byte) ([]Row, error) {
+	rows := make([]Row, 0, len(text)/256)
 	for len(text) > 0 {
 		end := bytes.IndexByte(text, '\n')
 		var row api.AuditProofRow
@@ -162,9 +221,9 @@ func parseRows(text []byte, line int, number int64, tag [32]byte) ([]seenRow, er
 			return nil, fmt.Errorf("line %d is no row: %w", line, err)
 		}
 		text, line = text[end+1:], line+1
-		seen := seenRow{stream: row.Stream, seq: row.Seq, id: row.ID, isErased: len(row.Erased) > 0, erases: erasedBy(row.Entry)}
+		seen := Row{Place: row.Seq, Stream: row.Stream, Seq: row.Seq, ID: row.ID, isErased: len(row.Erased) > 0, erases: erasedBy(row.Entry)}
 		if commitment, ok := RowCommitment(row); ok {
-			seen.commitment, seen.leaf = commitment, rowHash(number, tag, row.Seq, commitment)
+			seen.Commitment, seen.Leaf = commitment, RowHash(number, tag, row.Seq, commitment)
 		}
 		rows = append(rows, seen)
 	}

@@ -19,6 +19,8 @@ import (
 // kilobytes, however large the log is.
 const maxSmallPart = 1 << 20
 
+const whyEdited = "its content is not what was signed"
+
 // VerifyProof verifies the proof of one row. It returns an error if the text is not a
 // proof, or not of the log with that key. The report has all failures of the row.
 func VerifyProof(text []byte, trust Trust) (Report, error) {
@@ -47,7 +49,7 @@ func VerifyProof(text []byte, trust Trust) (Report, error) {
 	}
 	row := p.Row
 	commitment, ok := RowCommitment(row)
-	leaf := rowHash(p.Stream.Number, tag, row.Seq, commitment)
+	leaf := RowHash(p.Stream.Number, tag, row.Seq, commitment)
 	switch {
 	case row.Stream != p.Stream.Number:
 		r.fail(Failure{Kind: Swapped, Seq: row.Seq, ID: row.ID, Why: "it is a row of another log"})
@@ -262,7 +264,8 @@ func RowCommitment(row api.AuditProofRow) ([32]byte, bool) {
 	return [32]byte{}, false
 }
 
-func rowHash(number int64, tag [32]byte, seq int64, commitment [32]byte) tlog.Hash {
+// RowHash returns the hash of RowLeaf.
+func RowHash(number int64, tag [32]byte, seq int64, commitment [32]byte) tlog.Hash {
 	var leaf [256]byte
 	return tlog.RecordHash(appendRowLeaf(leaf[:0], number, tag, seq, commitment))
 }

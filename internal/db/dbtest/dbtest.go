@@ -337,3 +337,11 @@ func migratedFile() ([]byte, error) {
 	}
 	return os.ReadFile(filepath.Join(made, db.SQLiteFile))
 }
+
+// Must fails the test if there is an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -42,12 +42,7 @@ func openAt(t testing.TB, url string) *database {
 	return d
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var must = dbtest.Must
 
 const insertPair = `INSERT INTO pair (name, value) VALUES ($1, $2)`
 

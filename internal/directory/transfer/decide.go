@@ -113,7 +113,7 @@ func (s *Service) carryOut(ctx context.Context, a approval.Approval) {
 		return
 	}
 	if done, err := s.decideLines(ctx, d, false); err == nil && !done {
-		_, _ = db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+		_, _ = db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 			return struct{}{}, audit.None("a lease is no change that the log tells of"),
 				tx.Exec(`UPDATE directory_import_decision SET lease_until = 0 WHERE approval_id = $1 AND claim = $2`, d.ApprovalID, d.Claim)
 		})
@@ -123,7 +123,7 @@ func (s *Service) carryOut(ctx context.Context, a approval.Approval) {
 
 // claimDecision takes the lease of a decision; its approval's id is empty if another slot or node has it, or it was carried out.
 func (s *Service) claimDecision(ctx context.Context, id string) (decision, error) {
-	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (d decision, event audit.Event, err error) {
+	return db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (d decision, event audit.Event, err error) {
 		err = tx.Each(func(r db.Rows) error {
 			d = decisions.Read(r)
 			return nil

@@ -181,7 +181,7 @@ func (l *lineLimit) check(piece []byte) error {
 
 // abandon deletes an upload that does not become an import, and returns why.
 func (s *Service) abandon(ctx context.Context, i job, why error) error {
-	_, err := db.Write(context.WithoutCancel(ctx), s.db, systemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
+	_, err := db.Write(context.WithoutCancel(ctx), s.db, db.SystemCaller(), func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("an upload is no import yet"),
 			tx.Exec(`DELETE FROM directory_import WHERE id = $1 AND status = 'uploading'`, i.ID)
 	})

@@ -49,8 +49,6 @@ func New(d *db.DB, v *vault.Vault, a *access.Authority, c *web.Cursors, approval
 	return s
 }
 
-func systemCaller() db.Caller { return db.Caller{Actor: audit.SystemActor("bursar")} }
-
 // yielding reports whether there was another write a moment ago.
 func (s *Service) yielding() bool {
 	s.mu.Lock()

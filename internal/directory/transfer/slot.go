@@ -73,7 +73,7 @@ func (s *Service) claimImport(ctx context.Context) (job, error) {
 		return job{}, err
 	}
 	defer s.own.Add(1)
-	return db.Write(ctx, s.db, systemCaller(), func(tx *db.Tx) (job, audit.Event, error) {
+	return db.Write(ctx, s.db, db.SystemCaller(), func(tx *db.Tx) (job, audit.Event, error) {
 		claim := rand.Text()
 		if free, err := lockTurn(tx, organizationID); err != nil || !free {
 			return job{}, audit.None("another slot was faster"), err

@@ -3,11 +3,8 @@ package dispatch_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,29 +21,11 @@ import (
 	"bursar/internal/torture"
 )
 
-// bounded keeps the search short unless the command line asks for more. It runs once: after that
-// all flags look as if they had been given.
-var bounded = sync.OnceValue(func() error {
-	given := map[string]bool{}
-	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for name, value := range map[string]string{"rapid.checks": strconv.Itoa(torture.Rounds(12, 150)), "rapid.steps": "30", "rapid.nofailfile": "true"} {
-		if given[name] {
-			continue
-		}
-		if err := flag.Set(name, value); err != nil {
-			return err
-		}
-	}
-	return nil
-})
-
 // People pay one by one and in batches, approve, reject, cancel, retry and move money between accounts.
 // They meet a bank that answers, answers late, refuses, forgets and is down, and nodes that are killed at
 // any step.
 func TestRandomHistoriesOfPayoutsKeepTheBooks(t *testing.T) {
-	if err := bounded(); err != nil {
-		t.Fatal(err)
-	}
+	torture.Rapid(t, 12, 150, 30)
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		first := openBank(t, store)
 		office := openOffice(first)

@@ -42,7 +42,7 @@ func (x *Tenant) Announce(id string, amount int64) {
 
 func (x *Tenant) deposit(id string, amount int64, booked bool) {
 	x.t.Helper()
-	by := db.Caller{Actor: audit.SystemActor("bursar")}
+	by := db.SystemCaller()
 	_, err := db.Write(x.t.Context(), x.Node.DB, by, func(tx *db.Tx) (api.Deposit, audit.Event, error) {
 		a, err := ledger.FindAccount(tx.Q, id)
 		if err != nil {

@@ -95,7 +95,7 @@ func (x *Tenant) put(email, role string) (userID string) {
 		if _, _, err := access.LockMembers(tx, x.WorkspaceID); err != nil {
 			return struct{}{}, audit.Event{}, err
 		}
-		accountID, _, err := identity.EnsureAccount(tx, identity.NewAccount{Email: email, Invited: true})
+		accountID, _, err := identity.EnsureUser(tx, identity.NewUser{Email: email, Invited: true})
 		if err != nil {
 			return struct{}{}, audit.Event{}, err
 		}

@@ -12,8 +12,8 @@ import (
 	"bursar/internal/identity/credential"
 )
 
-// NewAccount describes a person's account to create.
-type NewAccount struct {
+// NewUser describes a user to create.
+type NewUser struct {
 	Email   string
 	Name    string
 	Invited bool
@@ -30,9 +30,9 @@ func NormalizeEmail(email string) string {
 	}, strings.TrimSpace(email))
 }
 
-// EnsureAccount finds the account with an email address, or creates it. It reports
+// EnsureUser finds the user with an email address, or creates it. It reports
 // which of the two happened.
-func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
+func EnsureUser(tx *db.Tx, a NewUser) (id string, made bool, err error) {
 	status, proof := statusActive, provenToAll
 	if a.Invited {
 		status, proof = statusInvited, ""
@@ -48,13 +48,13 @@ func EnsureAccount(tx *db.Tx, a NewAccount) (id string, made bool, err error) {
 	return id, false, err
 }
 
-// findActor returns an account as the actor of a device login. The person approved the
+// findActor returns a user as the actor of a device login. The person approved the
 // device themselves, so the actor is a user even if the session depends on a key.
-func findActor(q db.Q, accountID, keyID string) (audit.Actor, error) {
+func findActor(q db.Q, userID, keyID string) (audit.Actor, error) {
 	a := audit.Actor{Type: audit.User, KeyID: keyID}
 	var kind, scope string
 	_, err := q.Row(`SELECT a.id, a.kind, a.email, a.name, a.home_org_id, k.scope FROM account a LEFT JOIN api_key k ON k.id = $1 WHERE a.id = $2`,
-		keyID, accountID).Scan(&a.ID, &kind, &a.Email, &a.Name, &a.HomeOrgID, &scope)
+		keyID, userID).Scan(&a.ID, &kind, &a.Email, &a.Name, &a.HomeOrgID, &scope)
 	if err == nil {
 		a.Scope, err = audit.ParseScope(scope)
 	}
@@ -64,10 +64,10 @@ func findActor(q db.Q, accountID, keyID string) (audit.Actor, error) {
 	return a, err
 }
 
-// CreateUser creates a person's account, or completes an invited one.
+// CreateUser creates a user, or completes an invited one.
 func (s *Service) CreateUser(ctx context.Context, by db.Caller, email, name string) (id string, err error) {
 	return db.Write(ctx, s.db, by, func(tx *db.Tx) (string, audit.Event, error) {
-		id, made, err := EnsureAccount(tx, NewAccount{Email: email, Name: name})
+		id, made, err := EnsureUser(tx, NewUser{Email: email, Name: name})
 		if err == nil && !made {
 			var completed bool
 			completed, err = tx.Row(`UPDATE account SET name = $2, status = 'active', email_proof = '*' WHERE id = $1 AND status = 'invited' RETURNING id`,
@@ -126,7 +126,7 @@ func setStatus(tx *db.Tx, email, status string, action audit.Action, text string
 	if before == status || (status == statusActive && before != statusDisabled) {
 		return id, audit.None("nothing changed"), nil
 	}
-	// An account that was never completed goes back to being invited.
+	// A user that was never completed goes back to being invited.
 	var after string
 	if _, err := tx.Row(`UPDATE account SET status = CASE WHEN $2 = 'active' AND email_proof = '' THEN 'invited' ELSE $2 END WHERE id = $1 RETURNING status`,
 		id, status).Scan(&after); err != nil {
@@ -158,19 +158,19 @@ func endAllOf(tx *db.Tx, id string) ([]audit.Event, error) {
 }
 
 // CreateKeyFor creates an API key for the person with an email address, on an
-// operator's behalf. It completes the account if it was only invited.
+// operator's behalf. It completes the user if it was only invited.
 func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, key NewKey) (id, secret string, err error) {
 	got, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (api.NewAPIKey, audit.Event, error) {
 		found, err := tx.Row(`UPDATE account SET status = 'active', email_proof = CASE WHEN status = 'invited' THEN '*' ELSE email_proof END
 			WHERE email = $1 AND email <> '' AND status <> 'disabled'
-			RETURNING id`, NormalizeEmail(email)).Scan(&key.AccountID)
+			RETURNING id`, NormalizeEmail(email)).Scan(&key.UserID)
 		if err == nil && !found {
 			err = fault.Missing("active user " + email)
 		}
 		if err != nil {
 			return api.NewAPIKey{}, audit.Event{}, err
 		}
-		org, err := access.HomeOrg(tx.Q, key.AccountID)
+		org, err := access.HomeOrg(tx.Q, key.UserID)
 		if err == nil {
 			org, err = access.AuditOrganization(tx.Q, org)
 		}
@@ -188,7 +188,7 @@ func (s *Service) CreateKeyFor(ctx context.Context, by db.Caller, email string, 
 	return got.ID, got.APIKey, err
 }
 
-// RevokeAnyKey revokes any account's key on an operator's behalf. The operator has its id or, if the key has leaked, the key itself.
+// RevokeAnyKey revokes any user's key on an operator's behalf. The operator has its id or, if the key has leaked, the key itself.
 func (s *Service) RevokeAnyKey(ctx context.Context, by db.Caller, idOrSecret string) (id string, err error) {
 	return s.revokeAnyKey(ctx, by, idOrSecret, false)
 }
@@ -207,7 +207,7 @@ func (s *Service) revokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 		}
 		var org string
 		found, err := tx.Row(`SELECT k.id, k.account_id, a.home_org_id FROM api_key k JOIN account a ON a.id = k.account_id
-			WHERE k.`+column+` = $1`, value).Scan(&r.id, &r.accountID, &org)
+			WHERE k.`+column+` = $1`, value).Scan(&r.id, &r.userID, &org)
 		if err == nil && !found {
 			err = fault.Missing("API key")
 		}
@@ -226,17 +226,17 @@ func (s *Service) revokeAnyKey(ctx context.Context, by db.Caller, idOrSecret str
 	})
 }
 
-// VerifyEmail records for every organization that an account's address belongs to the person. It completes the account if it was only
+// VerifyEmail records for every organization that a user's address belongs to the person. It completes the user if it was only
 // invited. It returns the organization whose audit log records that. It also returns what changed, in words (or "" if nothing did) and
 // field by field, and the audit rows of invitations that ended.
-func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, changes audit.Changes, ended []audit.Event, err error) {
-	changed, ended, err = markEmailVerified(tx, accountID)
+func VerifyEmail(tx *db.Tx, userID, name string) (home, changed string, changes audit.Changes, ended []audit.Event, err error) {
+	changed, ended, err = markEmailVerified(tx, userID)
 	if err != nil {
 		return "", "", nil, nil, err
 	}
 	changes.Add("email_verified", changed == "", true)
 	completed, err := tx.Row(`UPDATE account SET status = 'active', name = CASE WHEN name = '' THEN $2 ELSE name END
-		WHERE id = $1 AND status = 'invited' RETURNING id`, accountID, name).Scan(new(string))
+		WHERE id = $1 AND status = 'invited' RETURNING id`, userID, name).Scan(new(string))
 	if completed {
 		changes.Add("status", statusInvited, statusActive)
 	}
@@ -244,69 +244,69 @@ func VerifyEmail(tx *db.Tx, accountID, name string) (home, changed string, chang
 		changed = "completed the account"
 	}
 	if err == nil && changed != "" {
-		home, err = access.HomeOrg(tx.Q, accountID)
+		home, err = access.HomeOrg(tx.Q, userID)
 	}
 	return home, changed, changes, ended, err
 }
 
-// markEmailVerified records that an account's address belongs to the person. If only one organization vouched for the address before, its
-// own people may have set up the account. In that case every credential is revoked before others trust it, the invitations made by the
-// account end, and the person has to confirm each membership again.
-func markEmailVerified(tx *db.Tx, accountID string) (changed string, ended []audit.Event, err error) {
+// markEmailVerified records that a user's address belongs to the person. If only one organization vouched for the address before, its
+// own people may have set up the user. In that case every credential is revoked before others trust it, the invitations made by the
+// user end, and the person has to confirm each membership again.
+func markEmailVerified(tx *db.Tx, userID string) (changed string, ended []audit.Event, err error) {
 	var proof string
-	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, accountID).Scan(&proof)
+	found, err := tx.Row(`UPDATE account SET name = name WHERE id = $1 AND status <> 'disabled' RETURNING email_proof`, userID).Scan(&proof)
 	if err != nil || !found || proof == provenToAll {
 		return "", nil, err
 	}
 	changed = "verified the address"
 	if proof != "" {
 		changed += "; password, passkeys, second factor, sessions and API keys from before were revoked, memberships have to be accepted anew"
-		if ended, err = revokeCredentials(tx, accountID); err != nil {
+		if ended, err = revokeCredentials(tx, userID); err != nil {
 			return "", nil, err
 		}
-		if err := access.AskAgain(tx, accountID); err != nil {
+		if err := access.AskAgain(tx, userID); err != nil {
 			return "", nil, err
 		}
 	}
-	return changed, ended, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, accountID)
+	return changed, ended, tx.Exec(`UPDATE account SET email_proof = '*' WHERE id = $1`, userID)
 }
 
-// revokeCredentials removes every way into an account: password, passkeys, second factor, sessions and API keys. It also ends the
-// invitations that the account made.
-func revokeCredentials(tx *db.Tx, accountID string) ([]audit.Event, error) {
-	if err := DeleteFactors(tx, accountID); err != nil {
+// revokeCredentials removes every way to sign in as a user: password, passkeys, second factor, sessions and API keys. It also ends the
+// invitations that the user made.
+func revokeCredentials(tx *db.Tx, userID string) ([]audit.Event, error) {
+	if err := DeleteFactors(tx, userID); err != nil {
 		return nil, err
 	}
-	ended, err := EndInvitationsBy(tx, accountID, "the account of the person who made it was taken back by the owner of its address")
+	ended, err := EndInvitationsBy(tx, userID, "the account of the person who made it was taken back by the owner of its address")
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := RevokeKeys(tx, accountID); err != nil {
+	if _, _, err := RevokeKeys(tx, userID); err != nil {
 		return nil, err
 	}
-	return ended, RevokeSessions(tx, accountID, "")
+	return ended, RevokeSessions(tx, userID, "")
 }
 
-// RevokeKeys revokes all API keys of an account, which ends the sessions that depend on them, and the pending invitations made with them. It
+// RevokeKeys revokes all API keys of a user, which ends the sessions that depend on them, and the pending invitations made with them. It
 // reports whether any of the keys was still valid, and returns the audit rows of the invitations.
-func RevokeKeys(tx *db.Tx, accountID string) (revoked bool, ended []audit.Event, err error) {
-	if err := LockAccount(tx, accountID); err != nil {
+func RevokeKeys(tx *db.Tx, userID string) (revoked bool, ended []audit.Event, err error) {
+	if err := LockUser(tx, userID); err != nil {
 		return false, nil, err
 	}
 	revoked, err = tx.Row(`SELECT id FROM api_key WHERE account_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) LIMIT 1`,
-		accountID, tx.Now()).Scan(new(string))
+		userID, tx.Now()).Scan(new(string))
 	if err == nil {
-		ended, err = voidInvitationsBy(tx, accountID, true, keyEnded)
+		ended, err = voidInvitationsBy(tx, userID, true, keyEnded)
 	}
 	if err != nil {
 		return false, nil, err
 	}
-	return revoked, ended, tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, accountID, tx.Now())
+	return revoked, ended, tx.Exec(`UPDATE api_key SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL`, userID, tx.Now())
 }
 
-// DeleteFactors removes every way to sign in to an account in a browser. It also deletes the account's known browsers, because some may
+// DeleteFactors removes every way to sign in as a user in a browser. It also deletes the user's known browsers, because some may
 // belong to someone else.
-func DeleteFactors(tx *db.Tx, accountID string) error {
+func DeleteFactors(tx *db.Tx, userID string) error {
 	for _, statement := range []string{
 		`UPDATE account SET password_hash = NULL, credential_version = credential_version + 1 WHERE id = $1`,
 		`DELETE FROM passkey WHERE account_id = $1`,
@@ -314,7 +314,7 @@ func DeleteFactors(tx *db.Tx, accountID string) error {
 		`DELETE FROM recovery_code WHERE account_id = $1`,
 		`DELETE FROM known_browser WHERE account_id = $1`,
 	} {
-		if err := tx.Exec(statement, accountID); err != nil {
+		if err := tx.Exec(statement, userID); err != nil {
 			return err
 		}
 	}
