@@ -199,7 +199,7 @@ func (a *Applier) create(row *entryfile.Row) (Result, error) {
 		found, err := doubles(a.tx, e, a.OnDuplicate, a.Held)
 		return Result{Action: entryfile.Created, Duplicates: found}, err
 	}
-	found, err := a.editor.create(&e, row.Tags)
+	e, found, err := a.editor.create(e, row.Tags)
 	if err == nil {
 		err = a.addMethods(e, nil, row.Methods)
 	}

@@ -177,7 +177,7 @@ func (a *bulkApplier) restore(id, moment string) (Result, error) {
 		if err := notHeld(a.tx.Q, a.Workspace, external, id); err != nil {
 			return Result{}, err
 		}
-		a.given[external] = id
+		a.give(entry{Entry: api.Entry{ID: id, ExternalID: external}}, "")
 	}
 	e, event, err := a.service.bringBack(a.tx, a.by, entryRef{id: id, workspaceID: a.WorkspaceID, workspace: a.Workspace}, max(deletedAt-1, a.tx.Now()-keepDeleted.Milliseconds()))
 	if err != nil || e.ID == "" {

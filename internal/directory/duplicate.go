@@ -159,13 +159,16 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 			return api.Duplicates{}, err
 		}
 	}
-	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
 	if e.MergedInto != "" { // so that a merged entry is not reviewed again
-		return answer, nil
+		return api.Duplicates{Duplicates: []api.Duplicate{}}, nil
 	}
+	return s.duplicatesOf(ctx, e, lookups)
+}
+
+func (s *Service) duplicatesOf(ctx context.Context, e entry, lookups [][]byte) (answer api.Duplicates, err error) {
 	err = s.db.Read(ctx, func(q db.Q) error {
 		found, err := duplicates(q, e, lookups)
-		answer.Duplicates = append(answer.Duplicates[:0], found...)
+		answer.Duplicates = append([]api.Duplicate{}, found...)
 		return err
 	})
 	return answer, err
@@ -173,30 +176,24 @@ func (s *Service) Duplicates(ctx context.Context, by db.Caller, in EntryInput) (
 
 // Doubles returns the possible duplicates of a new entry, for a form that shows them before it creates the entry.
 func (s *Service) Doubles(ctx context.Context, by db.Caller, in CreateInput) (api.Duplicates, error) {
-	answer := api.Duplicates{Duplicates: []api.Duplicate{}}
 	held, err := s.authority.Held(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
 	if err != nil {
-		return answer, err
+		return api.Duplicates{}, err
 	}
 	workspace, err := s.authority.Enter(ctx, by.Actor, in.WorkspaceID, access.DirectoryRead)
 	if err != nil {
-		return answer, err
+		return api.Duplicates{}, err
 	}
 	e := newEntry(workspace, in.EntryCreate)
 	var lookups [][]byte
 	if in.Method != nil && held.Has(access.ReceivingRead) {
 		finder, err := s.vault.Finder(ctx, workspace)
 		if err != nil {
-			return answer, err
+			return api.Duplicates{}, err
 		}
 		lookups = finder.Lookups(vault.NormalNumber(in.Method.AccountID))
 	}
-	err = s.db.Read(ctx, func(q db.Q) error {
-		found, err := duplicates(q, e, lookups)
-		answer.Duplicates = append(answer.Duplicates[:0], found...)
-		return err
-	})
-	return answer, err
+	return s.duplicatesOf(ctx, e, lookups)
 }
 
 // lookups returns the possible stored keys of account numbers, for every data key.

@@ -28,7 +28,7 @@ type editor struct {
 func edit[T any](ctx context.Context, s *Service, by db.Caller, rules Rules, fn func(w *editor) (T, error)) (T, error) {
 	var w editor
 	out, err := db.Write(ctx, s.db, by, func(tx *db.Tx) (T, audit.Event, error) {
-		w = editor{Rules: rules, service: s, tx: tx, by: by, given: map[string]string{}}
+		w = editor{Rules: rules, service: s, tx: tx, by: by}
 		out, err := fn(&w)
 		if err == nil {
 			err = w.noneHeld()
@@ -60,34 +60,38 @@ func (w *editor) give(e entry, before string) {
 	if e.ExternalID == before {
 		return
 	}
-	if delete(w.given, before); e.ExternalID != "" {
-		w.given[e.ExternalID] = e.ID
+	if delete(w.given, before); e.ExternalID == "" {
+		return
 	}
+	if w.given == nil {
+		w.given = map[string]string{}
+	}
+	w.given[e.ExternalID] = e.ID
 }
 
-// create stores a new entry with its tags, gives it an id, and returns its possible duplicates.
-func (w *editor) create(e *entry, given []string) ([]api.Duplicate, error) {
-	found, err := doubles(w.tx, *e, w.OnDuplicate, w.Held)
+// create stores a new entry with its tags. It returns the entry with its id, and its possible duplicates.
+func (w *editor) create(e entry, given []string) (entry, []api.Duplicate, error) {
+	found, err := doubles(w.tx, e, w.OnDuplicate, w.Held)
 	if err != nil {
-		return nil, err
+		return e, nil, err
 	}
 	e.ID = w.tx.NewID("entry")
-	tags, err := resolveTags(w.tx, w.tags, *e, given, w.Held)
+	tags, err := resolveTags(w.tx, w.tags, e, given, w.Held)
 	if err != nil {
-		return nil, err
+		return e, nil, err
 	}
 	words, doubtful := w.service.common.Split(e.WorkspaceID, strings.Fields(e.words))
-	if err := insert(w.tx, *e, words); err != nil {
-		return nil, err
+	if err := insert(w.tx, e, words); err != nil {
+		return e, nil, err
 	}
 	common, err := declareCommon(w.tx, e.workspace, doubtful)
 	if err != nil {
-		return nil, err
+		return e, nil, err
 	}
-	w.give(*e, "")
+	w.give(e, "")
 	w.common = append(w.common, common...)
 	w.events = append(w.events, e.event(audit.EntryCreated, "Created"))
-	return found, attach(w.tx, e.ID, tags)
+	return e, found, attach(w.tx, e.ID, tags)
 }
 
 // edited is the result of an update.

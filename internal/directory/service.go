@@ -243,8 +243,8 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		}
 	}
 	rules := Rules{WorkspaceID: in.WorkspaceID, Workspace: workspace, Held: held, OnDuplicate: on}
+	made := newEntry(workspace, in.EntryCreate) // before the transaction, which others may wait for
 	created, err := edit(ctx, s, by, rules, func(w *editor) (api.Created, error) {
-		e := newEntry(workspace, in.EntryCreate)
 		err := oneAtATime(w.tx, workspace, on)
 		if err == nil {
 			w.tags, err = knownTags(w.tx, in.WorkspaceID, in.Tags)
@@ -252,7 +252,7 @@ func (s *Service) Create(ctx context.Context, by db.Caller, in CreateInput) (api
 		if err != nil {
 			return api.Created{}, err
 		}
-		found, err := w.create(&e, in.Tags)
+		e, found, err := w.create(made, in.Tags)
 		if err == nil && in.Method != nil {
 			err = w.addMethods(e, nil, []api.ReceivingMethodCreate{*in.Method})
 		}

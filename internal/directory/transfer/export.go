@@ -98,10 +98,8 @@ func (in *ExportInput) event(numbers bool) audit.Event {
 	if numbers {
 		text += " with account numbers"
 	}
-	for name, value := range map[string]*string{"type": in.Type} {
-		if value != nil {
-			text += ", " + name + " " + *value
-		}
+	if in.Type != nil {
+		text += ", type " + *in.Type
 	}
 	return audit.Event{Action: audit.DirectoryExported, WorkspaceID: in.WorkspaceID, ResourceID: in.WorkspaceID, Description: text}
 }
