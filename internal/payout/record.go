@@ -201,7 +201,7 @@ func (s *Sending) FindMissing(ctx context.Context, r rail.Recorder, sandbox bool
 func openAttempts(mode string, rails []string) *db.Statement {
 	sql := db.NewStatement(`SELECT a.end_to_end_id, a.not_paid, a.accepted, payout.created_at FROM payout_attempt a JOIN payout ON payout.id = a.payout_id
 		WHERE a.state IN ('sending', 'accepted', 'unknown') AND payout.mode = `, mode)
-	sql.AddList(` AND payout.rail IN (`, texts(rails))
+	sql.AddList(` AND payout.rail IN (`, db.Args(rails))
 	return sql
 }
 
@@ -210,19 +210,10 @@ func acceptedSince(since int64, mode string, rails []string) *db.Statement {
 	sql := db.NewStatement(`SELECT a.end_to_end_id FROM payout_attempt a JOIN payout ON payout.id = a.payout_id WHERE a.accepted > 0 AND a.id >= `, db.FirstID("att", since))
 	sql.Add(` AND a.created_at >= `, since) // a recovered attempt is older than its id
 	sql.Add(` AND payout.mode = `, mode)
-	sql.AddList(` AND payout.rail IN (`, texts(rails))
+	sql.AddList(` AND payout.rail IN (`, db.Args(rails))
 	sql.Add(` ORDER BY a.id DESC`)
 	sql.Limit(comparedAccepted)
 	return sql
-}
-
-// texts converts a list to values of a statement.
-func texts(list []string) []any {
-	values := make([]any, len(list))
-	for i, text := range list {
-		values[i] = text
-	}
-	return values
 }
 
 const (
@@ -365,7 +356,7 @@ func (c *change) abandon(tx *db.Tx, found RecordConflict) error {
 	}
 	slices.Sort(ids)
 	for some := range slices.Chunk(slices.Compact(ids), SendingBatch) {
-		attempts, err := findAttempts(tx.Q, texts(some), tx.ForUpdate)
+		attempts, err := findAttempts(tx.Q, db.Args(some), tx.ForUpdate)
 		if err != nil {
 			return err
 		}
