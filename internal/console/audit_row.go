@@ -96,7 +96,7 @@ func resourcePath(v *visit, row api.AuditEntry) string {
 		audit.DirectoryTag:   {access.DirectoryRead, v.path("directory", "tags")},
 		audit.Member:         {access.MembersRead, v.path("members")},
 		audit.Role:           {access.MembersRead, v.path("roles")},
-		audit.ClientResource:  {access.KeysRead, v.path("keys")},
+		audit.ClientResource: {access.KeysRead, v.path("keys")},
 		audit.LedgerAccount:  {access.AccountsRead, v.path("accounts", row.ResourceID)},
 		audit.PayoutRequest:  {access.PayoutsRead, v.path("payouts", row.ResourceID)},
 		audit.PayoutBatch:    {access.PayoutsRead, v.path("payouts", "batches", row.ResourceID)},
