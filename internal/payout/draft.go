@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -153,7 +154,7 @@ func (d *draft) conflict(p Payout) *fault.Fault {
 // check evaluates drafts of one account, and calls the screening for those that are to be published. A draft that cannot be paid can still
 // be stored, as long as its destination is known.
 func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, list []*draft, publish bool) error {
-	if err := s.evaluate(ctx, by, a, list); err != nil {
+	if err := s.evaluate(ctx, by, a, list, nil); err != nil {
 		return err
 	}
 	if publish {
@@ -183,8 +184,9 @@ func (s *Service) stillMay(ctx context.Context, by db.Caller, workspaceID string
 	return s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsCreate)
 }
 
-// evaluate evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts.
-func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, list []*draft) error {
+// evaluate evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts and
+// what limits have counted of earlier drafts of the request, which may be nil.
+func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, list []*draft, earlier map[counter]counted) error {
 	if err := s.vault.Ready(ctx, list[0].WorkspaceNumber); err != nil {
 		return err
 	}
@@ -237,9 +239,11 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 			return err
 		}
 	}
-	return s.db.Read(ctx, func(q db.Q) (err error) {
+	var used map[counter]counted
+	err = s.db.Read(ctx, func(q db.Q) (err error) {
 		left := a.Available // as read a moment ago: the reservation decides
-		used := map[counter]counted{}
+		used = map[counter]counted{}
+		maps.Copy(used, earlier)
 		involved, err := approval.Involved(q, by.Actor)
 		if err != nil {
 			return err
@@ -269,6 +273,10 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 		}
 		return nil
 	})
+	if err == nil && earlier != nil {
+		maps.Copy(earlier, used)
+	}
+	return err
 }
 
 // route chooses the rail of a draft, and records faults that prevent sending it.

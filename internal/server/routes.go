@@ -3,6 +3,7 @@ package server
 import (
 	"bursar/internal/audit"
 	"bursar/internal/directory"
+	"bursar/internal/payout"
 	"bursar/internal/web"
 )
 
@@ -168,7 +169,8 @@ func (s *Server) routes() []route {
 		{"POST", "/v2/payout-requests/{id}/resolve", web.Change(api, audit.PayoutResolved, pay.Resolve)},
 		{"GET", "/v2/payout-requests/{id}/receipt", web.Read(api, pay.Receipt)},
 		{"GET", "/v2/payout-requests/health/{service_name}", web.Read(api, pay.Health)},
-		{"POST", "/v2/batch-payout-requests", web.Change(api, audit.PayoutBatchCreated, pay.Batch)},
+		{"POST", "/v2/batch-payout-requests", web.OrFile(web.Change(api, audit.PayoutBatchCreated, pay.Batch),
+			web.Receive(api, audit.PayoutBatchCreated, payout.MaxFile, pay.BatchFile))},
 		{"GET", "/v2/batch-payout-requests/{id}", web.Read(api, pay.GetBatch)},
 		{"GET", "/v2/receiving_institutions", web.Read(api, pay.Institutions)},
 		{"GET", "/v2/receiving-institutions", web.Read(api, pay.Institutions)},
