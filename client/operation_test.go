@@ -437,6 +437,14 @@ func walkPayouts(t *testing.T, n *servertest.Node, way *tap) {
 	if batch.Payouts != 1 || batch.Refused != 1 || batch.Results[1].Error.Code != api.CodeAmountAboveMaximum {
 		t.Errorf("batch: %+v", batch)
 	}
+	file := strings.NewReader("bank_code,account_number,account_name,amount\nBOPIPHMMXXX,1234567890,Ada,1.00\n")
+	for _, dry := range []bool{true, false} {
+		p := client.PayoutFileParams{SourceAccountID: from.ID, Currency: "PHP", Description: "Wages", DryRun: dry}
+		list := must[[]client.PayoutBatch](t)(c.Payouts.BatchFile(ctx, p, file))
+		if len(list) != 1 || list[0].Payouts != 1 || list[0].Description != "Wages" || (list[0].ID == "") != dry || list[0].Results[0].Line != 2 {
+			t.Errorf("file: %+v", list)
+		}
+	}
 	if got := must[*client.PayoutBatch](t)(c.Payouts.GetBatch(ctx, batch.ID)); got.Statuses[client.PayoutInitiated] != 1 {
 		t.Errorf("batch: %+v", got)
 	}

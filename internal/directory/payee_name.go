@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	"bursar/api"
@@ -20,7 +21,7 @@ type NamedPayee struct {
 }
 
 // namesAtOnce is how many names one statement looks up. It is always the same number, so that there is one statement to prepare.
-const namesAtOnce = 100
+const namesAtOnce = 50
 
 // FindPayees finds the payees that are meant by ids or labels of entries, in any case. It takes few queries for a thousand names.
 func (s *Service) FindPayees(ctx context.Context, by db.Caller, workspaceID string, names []string) (map[string]*NamedPayee, error) {
@@ -92,15 +93,15 @@ func (s *Service) searchKeys(names map[string]*NamedPayee) (ids []string, labels
 }
 
 func findByID(q db.Q, workspace int64, ids []string, found map[string]*NamedPayee) error {
-	sql := db.NewStatement(`SELECT id FROM directory_entry WHERE workspace_number = `, workspace)
-	sql.Add(` AND deleted_at IS NULL AND id IN (`)
+	// With the workspace as a condition, PostgreSQL would read all of its entries.
+	sql := db.NewStatement(`SELECT id, workspace_number, deleted_at FROM directory_entry WHERE id IN (`)
 	for i := range namesAtOnce {
 		sql.Add(separator(i), stored(ids[min(i, len(ids)-1)]))
 	}
 	sql.Add(`)`)
 	return q.EachOf(sql, func(r db.Rows) error {
 		id := db.UnpackID("entry", r, 0)
-		if payee := found[id]; payee != nil {
+		if payee := found[id]; payee != nil && r.Int(1) == workspace && r.Null(2) {
 			*payee = NamedPayee{Entries: 1, entryID: id}
 		}
 		return nil
@@ -113,19 +114,22 @@ func findByLabel(q db.Q, workspace int64, searches []*labelSearch) error {
 			*payee = NamedPayee{}
 		}
 	}
-	// The first part gives the bounds their type.
-	sql := db.NewStatement(`SELECT e.id, e.label, b.number FROM (SELECT 0 AS number, label_key AS low, label_key AS high FROM directory_entry WHERE 1 = 0`)
+	// A part for each range: PostgreSQL would join ranges with all entries of the workspace.
+	sql := db.NewStatement(``)
 	for i := range namesAtOnce {
 		low, high := []byte{0}, []byte{0} // an empty range
 		if i < len(searches) {
 			low, high = searches[i].low, searches[i].high
 		}
-		sql.Add(` UNION ALL SELECT `, i, low, high)
+		if i > 0 {
+			sql.Add(` UNION ALL `)
+		}
+		sql.Add(`SELECT id, label, `+strconv.Itoa(i)+` FROM directory_entry WHERE workspace_number = `, workspace)
+		sql.Add(` AND deleted_at IS NULL AND type IN (`, db.Args(api.EntryTypes())...)
+		sql.Add(`) AND status IN (`, db.Args(api.EntryStatuses())...)
+		sql.Add(`) AND label_key >= `, low)
+		sql.Add(` AND label_key < `, high)
 	}
-	sql.Add(`) b CROSS JOIN directory_entry e WHERE e.workspace_number = `, workspace)
-	sql.Add(` AND e.type IN (`, db.Args(api.EntryTypes())...)
-	sql.Add(`) AND e.status IN (`, db.Args(api.EntryStatuses())...)
-	sql.Add(`) AND e.deleted_at IS NULL AND e.label_key >= b.low AND e.label_key < b.high`)
 	return q.EachOf(sql, func(r db.Rows) error {
 		for name, payee := range searches[r.Int(2)].names {
 			if strings.EqualFold(name, r.Text(1)) {

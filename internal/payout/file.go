@@ -174,16 +174,18 @@ func (s *Service) batchLines(ctx context.Context, f payFile, in BatchInput, line
 // refusedLines returns the fault that names the lines of a file that a dry run refused, if there are any.
 func refusedLines(list []api.PayoutBatch, lines int) error {
 	var fields []fault.Violation
-	refused, passing := int64(0), false
+	refused, passing, first := 0, false, ""
 	for _, b := range list {
-		refused += b.Refused
 		for _, r := range b.Results {
 			if r.Error == nil {
 				continue
 			}
+			refused++
 			passing = passing || r.Error.Code != api.CodeIdempotencyConflict && r.Error.Code.Info().Temporary
+			why := string(r.Error.Code) + ": " + r.Error.Message
+			first = cmp.Or(first, fmt.Sprintf("line %d: %s", r.Line, why))
 			if len(fields) < maxRefusedLines {
-				fields = append(fields, fault.Violation{Field: fmt.Sprintf("lines.%d", r.Line), Constraint: string(r.Error.Code) + ": " + r.Error.Message})
+				fields = append(fields, fault.Violation{Field: fmt.Sprintf("lines.%d", r.Line), Constraint: why})
 			}
 		}
 	}
@@ -191,7 +193,7 @@ func refusedLines(list []api.PayoutBatch, lines int) error {
 		return nil
 	}
 	return &fault.Fault{Code: api.CodeValidation, Details: fault.ViolationDetails{Fields: fields}, Passing: passing,
-		Message: fmt.Sprintf("%d of %d lines are refused, so nothing was stored; the first is %s %s", refused, lines, fields[0].Field, fields[0].Constraint)}
+		Message: fmt.Sprintf("%d of %d lines are refused, so nothing was stored; %s", refused, lines, first)}
 }
 
 // fileSlots counts the files that this node works on.
