@@ -454,7 +454,7 @@ func walkPayouts(t *testing.T, n *servertest.Node, way *tap) {
 			t.Fatal(err)
 		}
 	}
-	if count != 7 {
+	if count != 8 {
 		t.Errorf("there are %d payouts", count)
 	}
 }
