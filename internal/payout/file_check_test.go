@@ -14,6 +14,7 @@ import (
 	"bursar/api"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
+	"bursar/internal/wait"
 )
 
 // refusedWith sends a file of which lines are refused, and returns why.
@@ -114,21 +115,30 @@ func TestAnErrorNamesAHundredOfTheRefusedLines(t *testing.T) {
 	}
 }
 
+// beginFile sends a file without its last byte.
+func beginFile(t *testing.T, by *servertest.Client, account, file string) *net.TCPConn {
+	t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(by.Node.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { connection.Close() })
+	_, err = fmt.Fprintf(connection, "POST %s?source_account_id=%s&currency=PHP HTTP/1.1\r\nHost: bursar\r\nContent-Type: text/csv\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Length: %d\r\n\r\n%s", batches, account, by.Token, len(file), file[:len(file)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return connection.(*net.TCPConn)
+}
+
 func TestAFileThatIsCutOffPaysNobody(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
 		pay(x.Owner, account, 1_000)
-		file := manyLines(3)
 		n.Unchanged(t, func() {
-			connection, err := net.Dial("tcp", strings.TrimPrefix(n.URL, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer connection.Close()
-			fmt.Fprintf(connection, "POST %s?source_account_id=%s&currency=PHP HTTP/1.1\r\nHost: bursar\r\nContent-Type: text/csv\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
-				batches, account, x.Owner.Token, len(file)+1, file)
-			if err := connection.(*net.TCPConn).CloseWrite(); err != nil {
+			connection := beginFile(t, x.Owner, account, manyLines(3))
+			if err := connection.CloseWrite(); err != nil {
 				t.Fatal(err)
 			}
 			answer, err := http.ReadResponse(bufio.NewReader(connection), nil)
@@ -142,6 +152,23 @@ func TestAFileThatIsCutOffPaysNobody(t *testing.T) {
 			}
 		})
 	})
+}
+
+func TestAWorkspaceSendsTwoFilesAtOnce(t *testing.T) {
+	n := servertest.Start(t, dbtest.SQLite(t))
+	x, other := n.Tenant(t), n.Tenant(t)
+	account, theirs := x.Account(100_000), other.Account(100_000)
+	slow := []*net.TCPConn{beginFile(t, x.Owner, account, manyLines(3)), beginFile(t, x.Owner, account, manyLines(3))}
+	third := func() int { return sendFile(x.Owner, account, manyLines(1), "dry_run", "true").Status }
+	wait.Until(t, "two files are under way", func() bool { return third() == http.StatusServiceUnavailable })
+	sendFile(other.Owner, theirs, manyLines(1)).Created()
+	for _, connection := range slow {
+		connection.Close()
+	}
+	wait.Until(t, "they have ended", func() bool { return third() == http.StatusOK })
+	if count := n.Count(t, `SELECT count(*) FROM payout WHERE workspace_id = $1`, x.WorkspaceID); count != 0 {
+		t.Errorf("there are %d payouts", count)
+	}
 }
 
 func TestNamesInAFileAreFoundWithThePermissionsOfTheCaller(t *testing.T) {
