@@ -207,7 +207,8 @@ func (f *fileSlots) enter(workspaceID string) (leave func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.all >= maxFiles || f.here[workspaceID] >= maxFilesHere {
-		return func() {}, &fault.Fault{Code: api.CodeUnavailable, Message: "other files of payouts are being read: try again in a moment", RetryAfter: 5 * time.Second}
+		return func() {}, &fault.Fault{Code: api.CodeUnavailable, RetryAfter: 5 * time.Second,
+			Message: "other files of payouts are being read: try again in a moment"}
 	}
 	if f.here == nil {
 		f.here = map[string]int{}

@@ -87,7 +87,8 @@ func newLine(read payfile.Line, currency, from string) Line {
 		return nil
 	}
 	l := Line{Number: read.Number, To: read.Cells[payfile.To], Amount: read.Cells[payfile.Amount], PayoutTerms: api.PayoutTerms{
-		ReceivingMethodID: cell(payfile.MethodID), ExternalID: cell(payfile.ExternalID), Description: cell(payfile.Description), SettlementRail: cell(payfile.Rail)}}
+		ReceivingMethodID: cell(payfile.MethodID), ExternalID: cell(payfile.ExternalID), Description: cell(payfile.Description),
+		SettlementRail: cell(payfile.Rail)}}
 	if read.Fault != "" {
 		l.refuse("the line %s", read.Fault)
 		return l
@@ -137,7 +138,8 @@ func (l *Line) ReadAmount(currency, from string) {
 }
 
 // columns are the names in a file of fields of a request.
-var columns = strings.NewReplacer("settlement_account.bank_account_name", payfile.AccountName, "settlement_account.bank_account_number", payfile.AccountNumber,
+var columns = strings.NewReplacer(
+	"settlement_account.bank_account_name", payfile.AccountName, "settlement_account.bank_account_number", payfile.AccountNumber,
 	"settlement_account.bank_code", payfile.BankCode, "settlement_rail", payfile.Rail)
 
 // checkTexts applies the rules of a request.
@@ -163,7 +165,8 @@ func splitPayee(to string) (payee, method string) {
 	return to, ""
 }
 
-// pay sets the receiving method of a payee that was searched by name: the default, or the one that is named by id, provider or account name.
+// pay sets the receiving method of a payee that was searched by name: the default, or the one that is named by id, provider or account
+// name.
 func (l *Line) pay(name string, payee *directory.NamedPayee) {
 	switch payee.Entries {
 	case 0:
@@ -177,7 +180,8 @@ func (l *Line) pay(name string, payee *directory.NamedPayee) {
 	_, which := splitPayee(l.To)
 	var named []api.ReceivingMethod
 	for _, m := range payee.Methods {
-		if which == "" && m.IsDefault || which != "" && (m.ID == which || strings.EqualFold(m.Provider, which) || strings.EqualFold(m.AccountName, which)) {
+		called := m.ID == which || strings.EqualFold(m.Provider, which) || strings.EqualFold(m.AccountName, which)
+		if which == "" && m.IsDefault || which != "" && called {
 			named = append(named, m)
 		}
 	}
