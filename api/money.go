@@ -173,6 +173,19 @@ func FormatAmount(amount int64, currency string) string {
 	return currency + " " + whole + cents
 }
 
+// SplitAmount divides a typed amount such as "PHP 1,500.00" or "1,500.00 PHP" into its number and its currency, which is empty if there is none.
+func SplitAmount(text string) (number, currency string) {
+	text = strings.TrimSpace(text)
+	first, rest, _ := strings.Cut(text, " ")
+	at := strings.LastIndex(text, " ")
+	for _, cut := range [][2]string{{rest, first}, {text[:max(at, 0)], text[at+1:]}} {
+		if word := strings.ToUpper(cut[1]); len(word) == 3 && strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+			return strings.TrimSpace(cut[0]), word
+		}
+	}
+	return text, ""
+}
+
 // ParseAmount parses an amount such as 1234.5 or 1,234.50 into the minor unit of a currency. It accepts at most 15 digits.
 func ParseAmount(text, currency string) (int64, error) {
 	after := Decimals(currency)

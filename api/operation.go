@@ -41,6 +41,9 @@ func (o Op[In, Out]) Types() (in, out reflect.Type) {
 	return reflect.TypeFor[In](), reflect.TypeFor[Out]()
 }
 
+// ofFile returns an operation as it is with a file for its body.
+func ofFile[Out, In, Single any](o Op[In, Single]) Op[File, Out] { return Op[File, Out](o) }
+
 var operations []Operation
 
 // op declares an operation by its name and its route, such as "GET /v1/directory/{id}".

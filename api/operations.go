@@ -148,6 +148,7 @@ var (
 	GetPayoutReceipt      = op[None, PayoutReceipt]("getPayoutReceipt", "GET /v2/payout-requests/{id}/receipt")
 	GetServiceHealth      = op[None, ServiceHealth]("getServiceHealth", "GET /v2/payout-requests/health/{service_name}")
 	CreatePayoutBatch     = op[PayoutBatchCreate, PayoutBatch]("createPayoutBatch", "POST /v2/batch-payout-requests")
+	CreatePayoutBatches   = ofFile[[]PayoutBatch](CreatePayoutBatch)
 	GetPayoutBatch        = op[None, PayoutBatch]("getPayoutBatch", "GET /v2/batch-payout-requests/{id}")
 	ListInstitutions      = op[None, Page[Institution]]("listInstitutions", "GET /v2/receiving_institutions")
 	ListInstitutionsAlias = op[None, Page[Institution]]("listInstitutionsAlias", "GET /v2/receiving-institutions")

@@ -219,6 +219,12 @@ type PayoutBatch struct {
 
 // PayoutBatchResult is the result of one payout of a batch.
 type PayoutBatchResult struct {
+	// Line, To, AmountCents and ReceivingMethodID are set for a line of a file: its number, the payee as named there, and what was read.
+	Line              int    `json:"line,omitzero"`
+	To                string `json:"to,omitzero"`
+	AmountCents       int64  `json:"amount_cents,omitzero"`
+	ReceivingMethodID string `json:"receiving_method_id,omitzero"`
+
 	Result         string       `json:"result"`
 	ID             string       `json:"id,omitzero"`
 	ExternalID     string       `json:"external_id,omitzero"`

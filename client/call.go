@@ -18,12 +18,13 @@ import (
 
 // call is one operation, with all of its attempts.
 type call struct {
-	method string
-	path   string // escaped
-	query  query
-	header http.Header
-	body   []byte        // nil for no body
-	upload io.ReadSeeker // a body that is sent unchanged, from its start in every attempt
+	method  string
+	path    string // escaped
+	query   query
+	header  http.Header
+	body    []byte        // nil for no body
+	upload  io.ReadSeeker // a body that is sent unchanged, from its start in every attempt
+	patient bool          // the server works on the upload before it responds, which may take long
 
 	authorization string // used in place of the session's
 	open          bool   // sent without a session
@@ -139,7 +140,7 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 		if err != nil {
 			return nil, fmt.Errorf("bursar: %w: %w", errUnsendable, err)
 		}
-		body = leaving{op.upload, silence, c.timeout}
+		body = leaving{op.upload, silence, c.timeout, op.patient}
 	}
 	request, err := http.NewRequestWithContext(ctx, op.method, address, body)
 	if err != nil {
@@ -147,9 +148,6 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 	}
 	if op.upload != nil {
 		request.ContentLength = size
-	}
-	for name, values := range op.header {
-		request.Header[name] = values
 	}
 	if op.file == nil {
 		request.Header.Set("Accept", "application/json")
@@ -160,6 +158,9 @@ func (c *Client) request(ctx context.Context, op *call, address, authorization, 
 	}
 	if op.upload != nil {
 		request.Header.Set("Content-Type", "application/octet-stream")
+	}
+	for name, values := range op.header {
+		request.Header[name] = values
 	}
 	if authorization != "" {
 		request.Header.Set("Authorization", authorization)

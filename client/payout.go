@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"io"
 	"iter"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -111,6 +113,30 @@ func (s *PayoutService) Resolve(ctx context.Context, id string, p PayoutResolveP
 // Batch creates many payouts from one account and returns the result of each.
 func (s *PayoutService) Batch(ctx context.Context, p PayoutBatchParams) (*PayoutBatch, error) {
 	return submit(ctx, s.c, api.CreatePayoutBatch, p)
+}
+
+// PayoutFileParams set how a file of payouts is paid.
+type PayoutFileParams struct {
+	SourceAccountID string
+	Currency        string // of the account
+	Description     string // of each batch
+	DryRun          bool   // return the result of each line and change nothing
+}
+
+// BatchFile creates the payouts of a CSV or NDJSON file, in batches of up to 1,000, and returns the result of each line. If one is refused,
+// it returns an *Error with [api.CodeValidation] and nothing is stored. The same file sent again pays no one twice. The server may
+// take a while for a large file: the call has no time limit but that of ctx once the file was sent.
+func (s *PayoutService) BatchFile(ctx context.Context, p PayoutFileParams, file io.ReadSeeker) ([]PayoutBatch, error) {
+	q := query{}.text("source_account_id", p.SourceAccountID).text("currency", p.Currency).text("description", p.Description)
+	if p.DryRun {
+		q = q.text("dry_run", strconv.FormatBool(true))
+	}
+	batches, err := fetch[[]PayoutBatch](ctx, s.c, &call{method: api.CreatePayoutBatch.Method(), path: api.CreatePayoutBatch.Path(), query: q,
+		upload: file, header: http.Header{"Content-Type": {"text/csv"}}, patient: true})
+	if err != nil {
+		return nil, err
+	}
+	return *batches, nil
 }
 
 // GetBatch reads a batch and counts its payouts by their state.

@@ -149,18 +149,23 @@ func (a arriving) Read(part []byte) (int, error) {
 	return a.body.Read(part)
 }
 
-// leaving is a request body with a time limit for each part. The wait for the response after the last part has the same limit.
+// leaving is a request body with a time limit for each part. Unless it is patient, the wait for the response has the same limit.
 type leaving struct {
 	body    io.Reader
 	silence *time.Timer // nil for no limit
 	limit   time.Duration
+	patient bool
 }
 
 func (l leaving) Read(part []byte) (int, error) {
 	if l.silence != nil {
 		l.silence.Reset(l.limit)
 	}
-	return l.body.Read(part)
+	n, err := l.body.Read(part)
+	if l.silence != nil && l.patient && errors.Is(err, io.EOF) {
+		l.silence.Stop()
+	}
+	return n, err
 }
 
 // explain adds to an error which call had no response, and why. It omits the URL, which may contain a device code.

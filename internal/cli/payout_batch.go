@@ -1,12 +1,9 @@
 package cli
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"net/url"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +13,6 @@ import (
 	"bursar/api"
 	"bursar/client"
 	"bursar/internal/cli/term"
-	"bursar/internal/payout/payfile"
 )
 
 func newPayoutBatch(r *remote) *cobra.Command {
@@ -34,7 +30,8 @@ line of a CSV file names its columns; a line of NDJSON has members of the same
 names:
 
   amount               how much, such as 1500 or 1,500.00
-  to                   PAYEE or PAYEE/METHOD, as --to of 'payouts create'
+  to                   PAYEE or PAYEE/METHOD, as --to of 'payouts create';
+                       a name that several entries have is refused
   receiving_method_id  or the id of a receiving method
   bank_code,           or an account that the directory need not know
   account_number,
@@ -43,10 +40,10 @@ names:
   external_id          your own id of the payout
   description          what it is for
 
-Before anything is paid, every line is rehearsed, and everything that speaks
-against any of them is told at once; then nothing is paid. Otherwise they are
-sent 1,000 at a time, and each such batch takes one approval where one is
-needed.
+The server checks every line before anything is paid. If one is refused,
+everything that is wrong with any line is printed, and nothing is paid.
+Otherwise each 1,000 lines are a batch, which takes one approval where one is
+needed. A file has at most 32 MiB and 100,000 payouts.
 
 The same file again pays nobody twice, so run it again after an interruption:
 a line without an external_id gets one of the digest of the file and its
@@ -58,228 +55,126 @@ The exit code is 1 where a payout was refused.`,
 		Example: `  bursar payouts batch payroll.csv --from Payroll --validate
   bursar payouts batch payroll.csv --from Payroll --csv > paid.csv`,
 	}, func(c *call) error {
-		lines, err := readPayFile(c, in.File, in.From.Mode)
+		file, err := openImport(in.File, newPatientReader(c, c.r.terminal.In))
+		if file.File != nil {
+			defer file.Close()
+		}
 		if err != nil {
 			return err
 		}
-		b := &payBatch{call: c, from: in.From, description: notEmpty(in.Description), lines: lines,
+		b := &payBatch{call: c, from: in.From, description: in.Description, file: file,
 			retries: &retrier{wait: in.Wait, note: func(text string) { c.say("%s", text) }}}
-		if err := b.rehearse(); err != nil {
+		err = b.send(in.Validate)
+		if refusesLines(err) {
+			err = errors.Join(b.send(true), err) // it has all the lines, and what is wrong with each
+		}
+		if problems := b.problems(); len(problems) > 0 {
+			for _, problem := range problems {
+				c.say("%s", problem)
+			}
+			return fmt.Errorf("%s. Nothing was paid", counted(len(problems), "problem", "problems"))
+		}
+		if err != nil {
 			return err
 		}
 		if in.Validate {
 			c.say("%s would be made. Nothing was paid.", counted(len(b.lines), "payout", "payouts"))
 		} else {
-			err = b.send()
+			b.saySent()
 		}
-		return errors.Join(b.writeLines(), err, b.refusals())
+		return errors.Join(b.writeLines(), b.refusals())
 	})
-}
-
-// payLine is a line of the file and its result.
-type payLine struct {
-	Line   int    `json:"line"`
-	To     string `json:"to"`
-	Amount int64  `json:"amount_cents"`
-	api.PayoutBatchResult
-	terms  api.PayoutTerms
-	to     destination
-	amount string // as in the file
-}
-
-// refuse adds an error to a line.
-func (l *payLine) refuse(err error) {
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
-	if l.Error != nil {
-		text = l.Error.Message + "; " + text
-	}
-	l.Result, l.Error = api.BatchRefused, &api.PayoutFault{Code: api.CodeValidation, Message: text}
-}
-
-// readPayFile reads a file and checks everything that needs no server.
-func readPayFile(c *call, name, mode string) ([]*payLine, error) {
-	in := io.Reader(newPatientReader(c, c.r.terminal.In))
-	title := "standard input"
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in, title = file, name
-	}
-	read, err := payfile.ReadNamed(in, mode)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", title, err)
-	}
-	lines := make([]*payLine, len(read))
-	for i, one := range read {
-		cell := func(column string) *string { return notEmpty(one.Cells[column]) }
-		l := &payLine{Line: one.Number, to: destination{
-			To: payeeName(one.Cells[payfile.To]), BankCode: bankCode(one.Cells[payfile.BankCode]),
-			Number: one.Cells[payfile.AccountNumber], Name: one.Cells[payfile.AccountName]}}
-		l.terms = api.PayoutTerms{ExternalID: cell(payfile.ExternalID), Description: cell(payfile.Description), SettlementRail: cell(payfile.Rail), ReceivingMethodID: cell(payfile.MethodID)}
-		l.ExternalID = one.Cells[payfile.ExternalID]
-		l.To = strings.TrimSpace(string(l.to.To) + one.Cells[payfile.MethodID] + l.to.Name)
-		lines[i] = l
-		var problems []error
-		if one.Fault != "" {
-			problems = append(problems, errors.New(one.Fault))
-		} else {
-			if l.terms.ReceivingMethodID == nil {
-				problems = append(problems, l.to.check())
-			} else if l.to != (destination{}) {
-				problems = append(problems, errors.New("either a receiving_method_id or another destination, not both"))
-			}
-			l.amount = one.Cells[payfile.Amount]
-			_, _, err := parseAmount(l.amount, anyCurrency)
-			problems = append(problems, err)
-		}
-		if err := errors.Join(problems...); err != nil {
-			l.refuse(err)
-		}
-	}
-	return lines, nil
 }
 
 // payBatch pays the lines of a file from an account.
 type payBatch struct {
 	*call
 	from        api.Account
-	description *string
-	lines       []*payLine
+	description string
+	file        *importSource
 	retries     *retrier
+
+	dry   bool // the lines are the results of a dry run
+	lines []api.PayoutBatchResult
 }
 
-// open returns the lines without errors.
-func (b *payBatch) open() (list []*payLine) {
-	for _, l := range b.lines {
-		if l.Result != api.BatchRefused {
-			list = append(list, l)
+// send sends the file, and keeps the result of each line.
+func (b *payBatch) send(dry bool) error {
+	bar := term.NewProgress(b.r.terminal, "KiB sent", b.file.size)
+	defer bar.Close()
+	b.retries.note = bar.Note
+	p := client.PayoutFileParams{SourceAccountID: b.from.ID, Currency: b.from.Currency, Description: b.description, DryRun: dry}
+	ctx := client.WithIdempotencyKey(b, rand.Text())
+	var batches []client.PayoutBatch
+	err := b.retries.call(b, func() (err error) {
+		batches, err = b.Payouts.BatchFile(ctx, p, &sending{ReadSeeker: b.file, show: func(sent int64) { bar.Set(int(sent>>10), sent, 0) }})
+		return err
+	})
+	if err != nil {
+		return b.explain(err)
+	}
+	b.dry, b.lines = dry, nil
+	for _, one := range batches {
+		b.lines = append(b.lines, one.Results...)
+		if one.ApprovalID != "" {
+			bar.Note(fmt.Sprintf("%s of %s wait for approval %s: %s", counted(int(one.Payouts), "payout", "payouts"),
+				api.FormatAmount(one.TotalCents, one.Currency), one.ApprovalID, one.ApprovalReason))
 		}
+	}
+	return nil
+}
+
+// explain adds to an error whether anything may have been paid.
+func (b *payBatch) explain(err error) error {
+	var refused *client.Error
+	if !errors.As(err, &refused) || retryable(err) {
+		return fmt.Errorf("perhaps not all were sent: run the same file again, which pays nobody twice: %w", err)
+	}
+	for _, one := range refused.Fields() {
+		if one.Field == "body" {
+			return fmt.Errorf("read %s: %s", b.file.title, one.Constraint)
+		}
+	}
+	return err
+}
+
+// refusesLines reports whether the server has refused lines of a file, and so all of it.
+func refusesLines(err error) bool {
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return false
+	}
+	fields := refused.Fields()
+	return len(fields) > 0 && strings.HasPrefix(fields[0].Field, "lines.")
+}
+
+// problems returns what a dry run found to be wrong. That the money does not suffice is one problem, however many lines it affects.
+func (b *payBatch) problems() (list []string) {
+	if !b.dry {
+		return nil
+	}
+	var total int64
+	for _, l := range b.lines {
+		switch {
+		case l.Result == api.BatchValid, l.Error != nil && l.Error.Code == api.CodeInsufficientFunds:
+			total += l.AmountCents
+		case l.Error != nil:
+			list = append(list, fmt.Sprintf("line %d: %s: %s", l.Line, l.Error.Code, l.Error.Message))
+		}
+	}
+	if total > b.from.AvailableBalance {
+		list = append(list, fmt.Sprintf("the file pays %s, and %s has %s available", api.FormatAmount(total, b.from.Currency), b.from.Name,
+			api.FormatAmount(b.from.AvailableBalance, b.from.Currency)))
 	}
 	return list
 }
 
-// rehearse finds the payees and runs a dry run of the payouts, which returns all errors.
-func (b *payBatch) rehearse() error {
-	if err := b.findPayees(); err != nil {
-		return err
-	}
-	if err := b.each("rehearsed", true); err != nil {
-		return fmt.Errorf("rehearse the payouts: %w", err)
-	}
-	var total int64
-	for _, l := range b.open() {
-		if l.Result == api.BatchValid {
-			total += l.Amount
-		}
-	}
-	var problems []string
-	for _, l := range b.lines {
-		if l.Result == api.BatchRefused {
-			problems = append(problems, fmt.Sprintf("line %d: %s: %s", l.Line, l.Error.Code, l.Error.Message))
-		}
-	}
-	// The server checks 1,000 at a time, so the total is checked here.
-	if total > b.from.AvailableBalance {
-		problems = append(problems, fmt.Sprintf("the file pays %s, and %s has %s available", api.FormatAmount(total, b.from.Currency), b.from.Name,
-			api.FormatAmount(b.from.AvailableBalance, b.from.Currency)))
-	}
-	if len(problems) == 0 {
-		return nil
-	}
-	for _, problem := range problems {
-		b.say("%s", problem)
-	}
-	return fmt.Errorf("%s. Nothing was paid", counted(len(problems), "problem", "problems"))
-}
-
-// findPayees finds the receiving methods of the payees. A payee who is in the file several times is searched once.
-func (b *payBatch) findPayees() error {
-	bar := term.NewProgress(b.r.terminal, "payees found", int64(len(b.lines)))
-	defer bar.Close()
-	known := map[string]string{}
-	b.terminal.In = nil // an ambiguous name is an error of its line, not a question
-	for i, l := range b.lines {
-		bar.Set(i, int64(i), 0)
-		if l.Error == nil { // otherwise the line already has an error
-			var err error
-			if l.Amount, err = amountIn(l.amount, b.from); err != nil {
-				l.refuse(err)
-			}
-			l.terms.AmountCents = l.Amount
-		}
-		if l.terms.ReceivingMethodID != nil || l.to.check() != nil {
-			continue
-		}
-		if id := known[string(l.to.To)]; id != "" {
-			l.terms.ReceivingMethodID = &id
-			continue
-		}
-		err := l.to.fill(b.call, &l.terms)
-		var network *url.Error
-		var refused *client.Error
-		switch {
-		case errors.As(err, &network), errors.As(err, &refused) && !client.IsNotFound(err):
-			return fmt.Errorf("find the payee of line %d: %w", l.Line, err)
-		case err != nil:
-			l.refuse(err)
-		case string(l.to.To) != "":
-			known[string(l.to.To)] = *l.terms.ReceivingMethodID
-		}
-	}
-	return nil
-}
-
-// each sends the lines without errors, or runs a dry run of them, and keeps the results.
-func (b *payBatch) each(noun string, dry bool) error {
-	list := b.open()
-	bar := term.NewProgress(b.r.terminal, noun, int64(len(list)))
-	defer bar.Close()
-	b.retries.note = bar.Note
-	done, refused := 0, 0
-	for chunk := range slices.Chunk(list, api.MaxBatch) {
-		p := client.PayoutBatchParams{SourceAccountID: b.from.ID, Currency: b.from.Currency, Description: b.description, DryRun: dry}
-		for _, l := range chunk {
-			p.Payouts = append(p.Payouts, l.terms)
-		}
-		var got *client.PayoutBatch
-		err := b.retries.call(b, func() (err error) {
-			got, err = b.Payouts.Batch(b, p)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if len(got.Results) != len(chunk) {
-			return fmt.Errorf("the server tells of %d payouts out of %d", len(got.Results), len(chunk))
-		}
-		for i, l := range chunk {
-			external := l.ExternalID
-			l.PayoutBatchResult = got.Results[i]
-			l.ExternalID = external
-			if l.Result == api.BatchRefused {
-				refused++
-			}
-		}
-		done += len(chunk)
-		bar.Set(done, int64(done), refused)
-		if got.ApprovalID != "" && !dry {
-			bar.Note(fmt.Sprintf("%s of %s wait for approval %s: %s", counted(int(got.Payouts), "payout", "payouts"),
-				api.FormatAmount(got.TotalCents, got.Currency), got.ApprovalID, got.ApprovalReason))
-		}
-	}
-	return nil
-}
-
-func (b *payBatch) send() error {
-	err := b.each("sent", false)
+func (b *payBatch) saySent() {
 	created, existed, total := 0, 0, int64(0)
 	for _, l := range b.lines {
 		switch l.Result {
 		case api.BatchCreated:
-			created, total = created+1, total+l.Amount
+			created, total = created+1, total+l.AmountCents
 		case api.BatchExisted:
 			existed++
 		}
@@ -292,21 +187,23 @@ func (b *payBatch) send() error {
 		text += "; " + counted(existed, "payout was there already", "payouts were there already")
 	}
 	b.say("%s.", text)
-	if err != nil {
-		return fmt.Errorf("not all were sent: run the same file again, which pays nobody twice: %w", err)
-	}
-	return nil
 }
 
+// refusals is an error if payouts were refused that could be made when the file was checked.
 func (b *payBatch) refusals() error {
-	n := len(b.lines) - len(b.open())
-	if n == 0 {
+	refused := 0
+	for _, l := range b.lines {
+		if l.Result == api.BatchRefused {
+			refused++
+		}
+	}
+	if refused == 0 {
 		return nil
 	}
-	return errors.New(counted(n, "payout was refused", "payouts were refused"))
+	return errors.New(counted(refused, "payout was refused", "payouts were refused"))
 }
 
-// write writes the result of each line.
+// writeLines writes the result of each line.
 func (b *payBatch) writeLines() error {
 	table := &term.Table{Columns: []string{"line", "result", "status", "amount", "to", "external id", "id", "error"}, Detail: []string{"external id"}}
 	for _, l := range b.lines {
@@ -314,7 +211,7 @@ func (b *payBatch) writeLines() error {
 		if l.Error != nil {
 			problem = string(l.Error.Code) + ": " + l.Error.Message
 		}
-		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(b.format, l.Amount, b.from.Currency), l.To, l.ExternalID,
+		table.Add(strconv.Itoa(l.Line), l.Result, l.Status, amountText(b.format, l.AmountCents, b.from.Currency), l.To, l.ExternalID,
 			l.ID, problem)
 	}
 	return b.writeTable(b.lines, table)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,18 +14,9 @@ import (
 
 // parseAmount parses a typed amount: 1500, 1,500.00, PHP 1,500.00 or 1,500.00 PHP. It returns the amount in the minor unit, and the
 // currency if a different one was typed. It does not round.
-func parseAmount(text, of string) (cents int64, currency string, err error) {
-	currency = of
-	number := strings.TrimSpace(text)
-	for _, cut := range []func(s string) (rest, word string){
-		func(s string) (string, string) { word, rest, _ := strings.Cut(s, " "); return rest, word },
-		func(s string) (string, string) { at := strings.LastIndex(s, " "); return s[:max(at, 0)], s[at+1:] },
-	} {
-		if rest, word := cut(number); len(word) == 3 && strings.Trim(strings.ToUpper(word), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
-			number, currency = strings.TrimSpace(rest), strings.ToUpper(word)
-			break
-		}
-	}
+func parseAmount(text, of string) (cents int64, _ string, err error) {
+	number, currency := api.SplitAmount(text)
+	currency = cmp.Or(currency, of)
 	cents, err = api.ParseAmount(number, currency)
 	if err != nil && currency == anyCurrency { // its decimals and maximum digits are not known yet
 		for _, like := range []string{"KWD", "PHP", "JPY"} {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -14,11 +13,8 @@ import (
 	"bursar/api"
 	"bursar/internal/access"
 	"bursar/internal/audit"
-	"bursar/internal/directory"
 	"bursar/internal/fault"
 	"bursar/internal/payout"
-	"bursar/internal/payout/payfile"
-	"bursar/internal/web"
 )
 
 func (c *Console) manyRoutes() []Route {
@@ -39,7 +35,7 @@ type manyForm struct {
 	Payees               []manyPayee
 
 	Review  []manyLine
-	Lines   string // the valid payments as CSV, which the review passes on
+	Lines   string // the valid payments as JSON, which the review passes on
 	Batch   api.PayoutBatch
 	Faulty  int
 	Total   int64       // sum of the readable lines that were not sent before
@@ -49,6 +45,15 @@ type manyForm struct {
 
 // Repeated reports whether all lines were sent before, so that there is nothing to do.
 func (f manyForm) Repeated() bool { return f.Existed > 0 && f.Existed == len(f.Review) }
+
+// manyLine is one payment of many.
+type manyLine struct {
+	payout.Line
+	Rail       string
+	ExpectedAt int64
+	Earlier    string // the existing payout of the line, which is not created again
+	State      string // its state in words
+}
 
 // manyPayee is a payee of a tag.
 type manyPayee struct {
@@ -79,7 +84,7 @@ func (f manyForm) Missing() string {
 	return ""
 }
 
-// maxManyFile is the maximum size of a file of payments. The review includes the file in its form, which has its own limit.
+// maxManyFile is the maximum size of a file of payments. The review includes its lines in a form, which has its own limit.
 const maxManyFile = 512 << 10
 
 func (v *visit) manyForm() (manyForm, error) {
@@ -118,82 +123,12 @@ func (c *Console) manyPage(v *visit) error {
 	return v.show("payouts_many", "Pay many", f)
 }
 
-// payeesOf lists the active payees of a tag, with their default receiving methods.
-func (v *visit) payeesOf(tag string) (list []manyPayee, err error) {
-	in := directory.ListInput{WorkspaceID: v.workspace.ID, Tag: &tag, Status: new(api.StatusActive), Sort: new("label"), PageParams: web.PageParams{Limit: new("100")}}
-	for len(list) < api.MaxBatch {
-		page, err := read(v, v.console.Directory.List, in)
-		if err != nil {
-			return nil, err
-		}
-		var rows []api.EntrySummary
-		if err := json.Unmarshal(page.Rows(), &rows); err != nil {
-			return nil, fmt.Errorf("read the payees of a tag: %w", err)
-		}
-		for _, row := range rows {
-			methods, err := read(v, v.console.Directory.ShowMethods, directory.ShowInput{ID: row.ID})
-			if err != nil {
-				return nil, err
-			}
-			one := manyPayee{ID: row.ID, Label: row.Label}
-			for _, m := range methods {
-				if m.Status == api.MethodActive && m.PayableAt <= v.console.endpoints.DB.Now() && (m.IsDefault || one.Method == "") {
-					one.Method, one.Where = m.ID, m.Provider+" "+m.AccountID
-				}
-			}
-			list = append(list, one)
-		}
-		cursor, more := page.Next()
-		if !more {
-			break
-		}
-		in.Cursor = &cursor
+// review sets the payments to review.
+func (f *manyForm) review(lines []payout.Line) {
+	for _, l := range lines {
+		l.Fault = sentence(l.Fault)
+		f.Review = append(f.Review, manyLine{Line: l})
 	}
-	return list[:min(len(list), api.MaxBatch)], nil
-}
-
-// uploadMany reads a file of payments and shows the dry-run result of each.
-func (c *Console) uploadMany(v *visit) error {
-	f, err := v.manyForm()
-	if err != nil {
-		return err
-	}
-	v.R.Body = http.MaxBytesReader(v.W, v.R.Body, maxForm)
-	data, err := v.readPayments(&f)
-	if err == nil {
-		f.Review, err = parseUpload(data, f.Source().Account)
-	}
-	if err != nil {
-		return v.manyAgain(err, f)
-	}
-	return v.reviewMany(f, problems{})
-}
-
-// readPayments reads the form with the file.
-func (v *visit) readPayments(f *manyForm) ([]byte, error) {
-	if err := v.R.ParseMultipartForm(maxForm); err != nil {
-		return nil, fault.Invalid("file", "is missing or too large: it has at most 512 KB")
-	}
-	values := v.R.MultipartForm.Value
-	makeStorable(values)
-	f.Account, f.Description = strings.TrimSpace(first(values["account"])), strings.TrimSpace(first(values["description"]))
-	files := v.R.MultipartForm.File["file"]
-	if len(files) == 0 || files[0].Size == 0 || files[0].Size > maxManyFile {
-		return nil, fault.Invalid("file", "is missing or too large: it has at most 512 KB")
-	}
-	file, err := files[0].Open()
-	if err != nil {
-		return nil, fmt.Errorf("open the file of payments: %w", err)
-	}
-	defer file.Close()
-	return io.ReadAll(file)
-}
-
-func first(values []string) string {
-	if len(values) == 0 {
-		return ""
-	}
-	return values[0]
 }
 
 // payMany shows the review of payments, and makes them after the person has seen it.
@@ -203,34 +138,18 @@ func (c *Console) payMany(v *visit) error {
 		return err
 	}
 	f.Account, f.Description, f.Tag = v.field("account"), v.field("description"), v.field("tag")
-	lines := v.form.Get("lines")
-	if lines == "" {
-		if lines = v.typedLines(); lines == "" {
-			return v.manyAgain(fault.New(api.CodeValidation, "type an amount for at least one payee"), f)
-		}
+	lines := v.typedLines(f.Source().Account)
+	if reviewed := v.form.Get("lines"); reviewed != "" && json.Unmarshal([]byte(reviewed), &lines) != nil {
+		return v.manyAgain(fault.New(api.CodeValidation, "the payments could not be read: start again"), f)
 	}
-	if f.Review, err = parsePayments(lines, f.Source().Currency); err != nil {
-		return v.manyAgain(err, f)
+	if len(lines) == 0 {
+		return v.manyAgain(fault.New(api.CodeValidation, "type an amount for at least one payee"), f)
 	}
+	f.review(lines)
 	if v.field("do") == "send" {
 		return v.sendMany(f)
 	}
 	return v.reviewMany(f, problems{})
-}
-
-// typedLines returns the typed amounts for the payees of a tag as a file. It is empty if there are none.
-func (v *visit) typedLines() string {
-	var list []manyLine
-	methods, amounts, labels := v.form["method"], v.form["amount"], v.form["payee"]
-	for i := range min(len(methods), len(amounts), len(labels)) {
-		if amount := strings.TrimSpace(amounts[i]); amount != "" {
-			list = append(list, manyLine{cells: map[string]string{payfile.To: labels[i], payfile.MethodID: methods[i], payfile.Amount: amount}})
-		}
-	}
-	if len(list) == 0 {
-		return ""
-	}
-	return linesOf(list)
 }
 
 // reviewMany shows the dry-run result of each payment, with all its problems.
@@ -250,9 +169,6 @@ func (v *visit) reviewMany(f manyForm, p problems) error {
 func (v *visit) rehearseMany(f *manyForm) error {
 	if f.Source().ID == "" {
 		return fault.Invalid("account", "must be chosen")
-	}
-	if err := v.findPayees(f.Review); err != nil {
-		return err
 	}
 	var at []int
 	in := f.batch(true)
@@ -289,13 +205,31 @@ func (v *visit) rehearseMany(f *manyForm) error {
 			f.Total += line.AmountCents
 		}
 	}
-	f.Lines = linesOf(slices.DeleteFunc(slices.Clone(f.Review), func(l manyLine) bool { return l.Fault != "" }))
+	if err := f.passOn(); err != nil {
+		return err
+	}
 	if !f.Repeated() || !v.can(access.PayoutsRead) {
 		return nil
 	}
 	earlier, err := read(v, v.console.Payouts.Get, payout.GetInput{ID: f.Review[0].Earlier})
 	f.Earlier = &earlier
 	return err
+}
+
+// passOn writes the lines that the review passes on.
+func (f *manyForm) passOn() error {
+	var valid []payout.Line
+	for _, l := range f.Review {
+		if l.Fault == "" {
+			valid = append(valid, l.Line)
+		}
+	}
+	lines, err := json.Marshal(valid)
+	if err != nil {
+		return fmt.Errorf("write the payments: %w", err)
+	}
+	f.Lines = string(lines)
+	return nil
 }
 
 func (f manyForm) batch(dry bool) payout.BatchInput {
@@ -320,7 +254,7 @@ func (f *manyForm) spread(err error, at []int) error {
 			return err
 		}
 		line := &f.Review[at[i]]
-		line.refuse(field + " " + one.Constraint)
+		line.Fault = sentence(field + " " + one.Constraint)
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ func (s *Service) Batch(ctx context.Context, by db.Caller, in BatchInput) (web.C
 	if err != nil {
 		return web.Created[api.PayoutBatch]{}, err
 	}
+	a.Available -= in.spent
 	defer s.wake()
 	return retryOnConflict(func() (web.Created[api.PayoutBatch], error) {
 		b := batch{id: s.db.NewID("bat"), account: a, maker: by.ID}
@@ -115,8 +116,11 @@ func (b *batch) open() (list []*draft) {
 
 func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, workspace int64, in BatchInput) error {
 	seen := map[string]bool{} // external ids
-	for _, t := range in.Payouts {
+	for i, t := range in.Payouts {
 		d := s.newDraft(by, b.account, workspace, t)
+		if i < len(in.faults) && in.faults[i] != nil {
+			d.faults = append(d.faults, in.faults[i])
+		}
 		if d.ExternalID != "" && seen[d.ExternalID] {
 			d.faults = append(d.faults, fault.New(api.CodeIdempotencyConflict, "another payout of the batch has this external_id"))
 		}
@@ -131,7 +135,13 @@ func (s *Service) checkBatch(ctx context.Context, by db.Caller, b *batch, worksp
 	if len(list) == 0 {
 		return nil
 	}
-	if err := s.check(ctx, by, b.account, list, true); err != nil {
+	if err := s.evaluate(ctx, by, b.account, list, in.counted); err != nil {
+		return err
+	}
+	if err := s.screen(ctx, list); err != nil {
+		return err
+	}
+	if err := s.stillMay(ctx, by, b.account.WorkspaceID); err != nil {
 		return err
 	}
 	return s.db.Read(ctx, func(q db.Q) (err error) {

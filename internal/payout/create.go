@@ -126,7 +126,7 @@ func (s *Service) Validate(ctx context.Context, by db.Caller, in CreateInput) (a
 		if err := d.refuse(inCurrency(a, in.Currency)); err != nil {
 			return api.PayoutRehearsal{}, err
 		}
-		if err := s.evaluate(ctx, by, a, []*draft{d}); err != nil {
+		if err := s.evaluate(ctx, by, a, []*draft{d}, nil); err != nil {
 			return api.PayoutRehearsal{}, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ import (
 // check evaluates drafts of one account, and calls the screening for those that are to be published. A draft that cannot be paid can still
 // be stored, as long as its destination is known.
 func (s *Service) check(ctx context.Context, by db.Caller, a ledger.Account, list []*draft, publish bool) error {
-	if err := s.evaluate(ctx, by, a, list); err != nil {
+	if err := s.evaluate(ctx, by, a, list, nil); err != nil {
 		return err
 	}
 	if publish {
@@ -56,8 +57,9 @@ func (s *Service) stillMay(ctx context.Context, by db.Caller, workspaceID string
 	return s.authority.RequireInWorkspace(ctx, by.Actor, workspaceID, access.PayoutsCreate)
 }
 
-// evaluate evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts.
-func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, list []*draft) error {
+// evaluate evaluates drafts of one account: their faults, their rail, and the approvals they need. It changes nothing but the drafts and
+// what limits have counted of earlier drafts of the request, which may be nil.
+func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, list []*draft, used control.Used) error {
 	if err := s.vault.Ready(ctx, list[0].WorkspaceNumber); err != nil {
 		return err
 	}
@@ -90,7 +92,16 @@ func (s *Service) evaluate(ctx context.Context, by db.Caller, a ledger.Account, 
 			return err
 		}
 	}
-	return s.db.Read(ctx, func(q db.Q) error { return s.compare(q, by, a, list) })
+	var counted control.Used
+	err = s.db.Read(ctx, func(q db.Q) error {
+		counted = control.Used{}
+		maps.Copy(counted, used)
+		return s.compare(q, by, a, list, counted)
+	})
+	if err == nil && used != nil {
+		maps.Copy(used, counted)
+	}
+	return err
 }
 
 // findPayees reads the destinations of drafts that pay receiving methods. One that cannot be paid is a fault.
@@ -130,9 +141,8 @@ func (s *Service) findPayees(ctx context.Context, list []*draft) error {
 }
 
 // compare compares drafts with the money of their account, the limits and the rules: those of one request together.
-func (s *Service) compare(q db.Q, by db.Caller, a ledger.Account, list []*draft) error {
+func (s *Service) compare(q db.Q, by db.Caller, a ledger.Account, list []*draft, used control.Used) error {
 	left := a.Available // as read a moment ago: the reservation decides
-	used := control.Used{}
 	involved, err := approval.Involved(q, by.Actor)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 
 	"bursar/api"
 	"bursar/internal/fault"
+	"bursar/internal/payout/control"
 	"bursar/internal/web"
 )
 
@@ -37,13 +38,17 @@ func checkSource(v *fault.Violations, accountID, currency string) {
 
 func checkTerms(v *fault.Violations, path string, t api.PayoutTerms) {
 	checkAmount(v, path+"amount_cents", t.AmountCents)
-	web.CheckOptionalText(v, path+"external_id", t.ExternalID, 1, api.MaxExternalID)
-	web.CheckOptionalText(v, path+"description", t.Description, 0, maxDescription)
-	web.CheckOptionalText(v, path+"settlement_rail", t.SettlementRail, 1, 100)
+	checkTexts(v, path, t)
 	if (t.ReceivingMethodID == nil) == (t.SettlementAccount == nil) {
 		v.Add(path+"receiving_method_id", "or settlement_account must be given: one of the two")
 	}
 	checkDestination(v, path, t.ReceivingMethodID, t.SettlementAccount)
+}
+
+func checkTexts(v *fault.Violations, path string, t api.PayoutTerms) {
+	web.CheckOptionalText(v, path+"external_id", t.ExternalID, 1, api.MaxExternalID)
+	web.CheckOptionalText(v, path+"description", t.Description, 0, maxDescription)
+	web.CheckOptionalText(v, path+"settlement_rail", t.SettlementRail, 1, 100)
 }
 
 func checkAmount(v *fault.Violations, field string, amount int64) {
@@ -182,6 +187,11 @@ func (in *CancelInput) Validate(v *fault.Violations) {
 // BatchInput describes many new payouts.
 type BatchInput struct {
 	api.PayoutBatchCreate
+
+	// Of a part of a file: why payouts are refused, by their position, and what earlier parts that were only checked have spent and counted.
+	faults  []error
+	spent   int64
+	counted control.Used
 }
 
 // Validate checks the payouts without reading the database.
@@ -199,3 +209,18 @@ func (in *BatchInput) Validate(v *fault.Violations) {
 
 // Cost returns how many requests the batch counts as for the rate limit.
 func (in *BatchInput) Cost() int { return (len(in.Payouts) + api.BatchCost - 1) / api.BatchCost }
+
+// FileInput describes a file of new payouts.
+type FileInput struct {
+	SourceAccountID string  `query:"source_account_id" required:"true"`
+	Currency        string  `query:"currency" required:"true"`
+	Description     *string `query:"description"`
+	DryRun          *string `query:"dry_run"`
+}
+
+// Validate checks the parameters.
+func (in *FileInput) Validate(v *fault.Violations) {
+	checkSource(v, in.SourceAccountID, in.Currency)
+	web.CheckOptionalText(v, "description", in.Description, 0, maxDescription)
+	web.CheckOneOf(v, "dry_run", in.DryRun, "true", "false")
+}

@@ -33,7 +33,8 @@ type Service struct {
 	holds     holds
 	wake      func()
 	// hot creates payouts that need no approval: those of one account together.
-	hot *db.Coalescer[funded, web.Created[api.Payout]]
+	hot   *db.Coalescer[funded, web.Created[api.Payout]]
+	files fileSlots
 }
 
 // New returns the service. It calls wake when there may be payouts to send.

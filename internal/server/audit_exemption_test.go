@@ -69,7 +69,7 @@ func TestOnlyTheseFunctionsMayLeaveNoAuditRow(t *testing.T) {
 		"payout.Sending.recalled",
 		"payout.Sending.remember",
 		"payout.Sending.whileStopped",
-		"payout.Service.Create", "payout.Service.Resume", "payout.Service.Stop", "payout.Service.Update",
+		"payout.Service.BatchFile", "payout.Service.Create", "payout.Service.Resume", "payout.Service.Stop", "payout.Service.Update",
 		"payout.Service.resume", "payout.Service.reveal",
 		"payout.Service.storeBatch",
 		"payout.change.event",

@@ -148,6 +148,17 @@ func TestABatchCostsWhatItHolds(t *testing.T) {
 	}
 }
 
+func TestAFileOfPayoutsCostsWhatItHolds(t *testing.T) {
+	t.Parallel()
+	n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit(slowRate))
+	account := n.FirstTenant(t).Account(0)
+	file := "amount,bank_code,account_number,account_name\n" + strings.Repeat("1.00,BOPIPHMMXXX,1234567890,Ada\n", 101)
+	answer := n.Admin(t).Do("POST", "/v2/batch-payout-requests?dry_run=true&currency=PHP&source_account_id="+account, file, "Content-Type", "text/csv").OK()
+	if left := wantRateHeaders(t, answer, `"default";q=10;w=120`); left != 7 {
+		t.Errorf("the account and 101 lines leave %d calls, want 7", left)
+	}
+}
+
 func TestReadersOfWhatIsPublicAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/docs", "/docs/style.css", "/openapi.json", "/audit-log/checkpoint", "/audit-log/tile/0/000.p/1"} {

@@ -79,6 +79,10 @@ func (w *tour) payouts() {
 	x.Owner.Get("/v2/batch-payout-requests/" + id).OK()
 	x.Owner.Post(payouts+"/"+list[0]+"/cancel", nil).OK()
 
+	w.begin("a file of payouts, whose payees are named")
+	x.Owner.Do("POST", "/v2/batch-payout-requests?currency=PHP&source_account_id="+account, "to,amount\nNamed,1\n"+x.Entry("Named")+",1\n",
+		"Content-Type", "text/csv").Fails(400, "VALIDATION_ERROR") // they have no receiving methods
+
 	w.begin("payouts that somebody approves")
 	x = w.town.middle // which has no rules
 	account = x.Account(1_000_000)

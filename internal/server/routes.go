@@ -4,6 +4,7 @@ import (
 	"bursar/api"
 	"bursar/internal/audit"
 	"bursar/internal/directory/transfer"
+	"bursar/internal/payout"
 	"bursar/internal/web"
 )
 
@@ -163,7 +164,8 @@ func (s *Server) routes() []web.Route {
 		web.Change(e, api.ResolvePayout, audit.PayoutResolved, pay.Resolve),
 		web.Read(e, api.GetPayoutReceipt, pay.Receipt),
 		web.Read(e, api.GetServiceHealth, pay.Health),
-		web.Create(e, api.CreatePayoutBatch, audit.PayoutBatchCreated, pay.Batch),
+		web.OrFile(web.Create(e, api.CreatePayoutBatch, audit.PayoutBatchCreated, pay.Batch),
+			web.CreateFrom(e, api.CreatePayoutBatches, audit.PayoutBatchCreated, payout.MaxFile, pay.BatchFile)),
 		web.Read(e, api.GetPayoutBatch, pay.GetBatch),
 		web.List(e, api.ListInstitutions, pay.Institutions),
 		web.List(e, api.ListInstitutionsAlias, pay.Institutions),

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"mime"
 	"net/http"
 	"time"
 
@@ -22,6 +23,8 @@ const (
 	arrivalTime = 30 * time.Second
 	// arrivalPiece is the size of such a piece.
 	arrivalPiece = 64 << 10
+	// workTime is how long the work on a part of a file may take after it has arrived.
+	workTime = 5 * time.Minute
 )
 
 // Upload is a body that is read while it arrives.
@@ -33,6 +36,7 @@ type Upload struct {
 	allowed int64 // how much may be read before the current deadline
 	sum     hash.Hash
 	end     func(sum []byte) (db.Caller, error)
+	count   func(requests int) error // nil if the form was counted
 }
 
 // NewUpload returns an upload of a request body that from reads, with a maximum size in bytes.
@@ -45,10 +49,8 @@ func NewUpload(x *Exchange, from io.Reader, most int64, end func(sum []byte) (db
 func (u *Upload) Read(p []byte) (int, error) {
 	if u.read >= u.allowed {
 		u.allowed = u.read + arrivalPiece
-		control, now := http.NewResponseController(u.x.W), time.Now()
-		err := errors.Join(control.SetReadDeadline(now.Add(arrivalTime)), control.SetWriteDeadline(now.Add(2*arrivalTime)))
-		if err != nil {
-			return 0, fmt.Errorf("give an upload more time: %w", err)
+		if err := u.extend(arrivalTime); err != nil {
+			return 0, err
 		}
 	}
 	p = p[:min(int64(len(p)), u.allowed-u.read)]
@@ -62,6 +64,26 @@ func (u *Upload) Read(p []byte) (int, error) {
 		return n, fault.Invalid("body", "could not be read to its end")
 	}
 	return n, err
+}
+
+func (u *Upload) extend(arrival time.Duration) error {
+	control, now := http.NewResponseController(u.x.W), time.Now()
+	if err := errors.Join(control.SetReadDeadline(now.Add(arrival)), control.SetWriteDeadline(now.Add(2*arrival))); err != nil {
+		return fmt.Errorf("give an upload more time: %w", err)
+	}
+	return nil
+}
+
+// Extend gives the method more time to work on a part of the file. When the read deadline of a request passes, its context is canceled,
+// also if all of it was read.
+func (u *Upload) Extend() error { return u.extend(workTime) }
+
+// Count counts the upload as several more requests for the rate limit.
+func (u *Upload) Count(requests int) error {
+	if u.count == nil || requests < 1 {
+		return nil
+	}
+	return u.count(requests)
 }
 
 // End authenticates the caller again, since the session may have ended meanwhile. It
@@ -110,6 +132,17 @@ func (u *Upload) answered(s *Endpoints, key *db.IdempotencyKey) error {
 // bytes, for callers with a session. A refused attempt is audited under the action.
 func Receive[In, Out any](s *Endpoints, op api.Op[api.File, Out], action audit.Action, most int64,
 	fn func(ctx context.Context, by db.Caller, in In, body *Upload) (Out, error)) Route {
+	return receive(s, op, action, most, fn)
+}
+
+// CreateFrom is [Receive] for a method whose response says whether it has created something.
+func CreateFrom[In, Out any](s *Endpoints, op api.Op[api.File, Out], action audit.Action, most int64,
+	fn func(ctx context.Context, by db.Caller, in In, body *Upload) (Created[Out], error)) Route {
+	return receive(s, op, action, most, fn)
+}
+
+func receive[In, Out any](s *Endpoints, op api.Operation, action audit.Action, most int64,
+	fn func(ctx context.Context, by db.Caller, in In, body *Upload) (Out, error)) Route {
 	bind := newBinder[In](s.now).of(op)
 	return routeOf(op, func(x *Exchange) {
 		if !s.enter(x) {
@@ -129,6 +162,7 @@ func Receive[In, Out any](s *Endpoints, op api.Op[api.File, Out], action audit.A
 		defer done()
 		in, err := bind.request(x, nil)
 		body := NewUpload(x, x.R.Body, most, func(sum []byte) (db.Caller, error) { return s.endUpload(x, action, sum) })
+		body.count = func(requests int) error { return s.Count(x, x.Caller.ID, requests) }
 		if err == nil && key != nil {
 			err = body.answered(s, key)
 		}
@@ -143,4 +177,16 @@ func Receive[In, Out any](s *Endpoints, op api.Op[api.File, Out], action audit.A
 		}
 		s.answer(x, out)
 	})
+}
+
+// OrFile serves an operation that accepts CSV and NDJSON as a file, and any other body in another way.
+func OrFile(other, file Route) Route {
+	return Route{other.Method, other.Path, func(x *Exchange) {
+		switch kind, _, _ := mime.ParseMediaType(x.R.Header.Get("Content-Type")); kind {
+		case "text/csv", "application/x-ndjson":
+			file.Endpoint(x)
+		default:
+			other.Endpoint(x)
+		}
+	}}
 }
