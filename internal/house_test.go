@@ -205,7 +205,7 @@ func TestEverySecurityPromiseNamesATestThatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(string(text), -1)
+	named := regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9]+)(?:/(\\w+)/(\\w+))?`").FindAllStringSubmatch(string(text), -1)
 	if len(named) == 0 {
 		t.Fatal("the document names no test")
 	}
@@ -218,8 +218,12 @@ func TestEverySecurityPromiseNamesATestThatExists(t *testing.T) {
 			source, err := os.ReadFile(file)
 			return err == nil && strings.Contains(string(source), "func "+name[2]+"(")
 		})
+		if name[4] != "" { // a story
+			source, err := os.ReadFile(name[1] + "/testdata/" + name[3] + ".txtar")
+			exists = exists && err == nil && strings.Contains(string(source), "-- "+strings.ReplaceAll(name[4], "_", " ")+" --\n")
+		}
 		if !exists {
-			t.Errorf("there is no test %s in internal/%s", name[2], name[1])
+			t.Errorf("there is no test %s", name[0])
 		}
 	}
 }
