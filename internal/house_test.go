@@ -206,7 +206,7 @@ func TestEverySecurityPromiseNamesATestThatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9 ]+)`").FindAllStringSubmatch(string(text), -1)
+	named := regexp.MustCompile("`([a-z0-9/]+)\\.(Test[A-Za-z0-9 ]+)(?:/(\\w+)/(\\w+))?`").FindAllStringSubmatch(string(text), -1)
 	if len(named) == 0 {
 		t.Fatal("the document names no test")
 	}
@@ -222,6 +222,12 @@ func TestEverySecurityPromiseNamesATestThatExists(t *testing.T) {
 			})
 			if !exists {
 				t.Errorf("there is no test %s in internal/%s", name, span[1])
+			}
+		}
+		if span[4] != "" { // a story
+			source, err := os.ReadFile(span[1] + "/testdata/" + span[3] + ".txtar")
+			if err != nil || !strings.Contains(string(source), "-- "+strings.ReplaceAll(span[4], "_", " ")+" --\n") {
+				t.Errorf("there is no story %s", span[0])
 			}
 		}
 	}

@@ -69,20 +69,6 @@ func TestARowIsVerifiedOnItsPage(t *testing.T) {
 	page.Accessible("audit-late")
 }
 
-func TestARowOfAnUnsignedLogCannotBeVerified(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	n.Admin(t).Entry(servertest.Body{"name": "Ada Lovelace"})
-	n.SequenceAudit(t)
-	page := open(t, n, adminEmail, "/audit")
-	page.WaitText("This server does not sign the audit log")
-	page.Goto(n.PublicURL + room(n, "/audit/"+logged(t, n)[0].ID))
-	page.ClickText("Verify")
-	page.WaitText("Can't be verified.")
-	page.Accessible("audit-unverifiable")
-	page.Shoot("audit-unverifiable")
-}
-
 func TestARowOfTheOrganizationIsVerifiedByItsOwner(t *testing.T) {
 	t.Parallel()
 	n := startOn(t, dbtest.SQLite(t), servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))

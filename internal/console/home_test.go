@@ -2,21 +2,18 @@ package console_test
 
 import (
 	"fmt"
-	"maps"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"bursar/internal/audit"
-	"bursar/internal/browsertest"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
 	"bursar/internal/server/servertest"
 )
 
 // happened adds entries to the audit log of the first workspace, dated some time ago.
-func happened(t *testing.T, store dbtest.Store, n *servertest.Node, ago time.Duration, outcomes ...audit.Outcome) {
+func happened(t testing.TB, store dbtest.Store, n *servertest.Node, ago time.Duration, outcomes ...audit.Outcome) {
 	t.Helper()
 	past := store.OpenAt(t, func() time.Time { return n.Clock.Now().Add(-ago) })
 	by := db.Caller{Actor: audit.Actor{Type: audit.User, ID: "usr_gone", Name: "Grace Hopper", Email: "grace@example.com"}}
@@ -38,109 +35,6 @@ func outcomes(good, bad int) []audit.Outcome {
 		list = append(list, audit.Denied)
 	}
 	return list
-}
-
-// steps are the first steps on the home page, each with whether it is done.
-func steps(page *browsertest.Page) map[string]bool {
-	var list []struct {
-		Title string
-		Done  bool
-	}
-	page.Eval(`[...document.querySelectorAll("section[aria-labelledby=steps-title] li")].map((li) => (
-		{Title: li.querySelector("strong").textContent, Done: li.querySelector(".badge") !== null}))`, &list)
-	found := map[string]bool{}
-	for _, step := range list {
-		found[step.Title] = step.Done
-	}
-	return found
-}
-
-func TestHomeShowsTheFirstStepsUntilAllAreDone(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := open(t, n, adminEmail, "")
-	admin := n.Admin(t)
-	want := map[string]bool{"Add a payee": false, "Invite a colleague": false, "Create an API key": false} // the key that the setup created does not count
-	if got := steps(page); !maps.Equal(got, want) {
-		t.Errorf("at the start the steps are %v, want %v", got, want)
-	}
-	admin.Entry(servertest.Body{"name": "Ada"})
-	admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "katherine@example.com", "role": "member"}).OK()
-	page.Reload()
-	want["Add a payee"], want["Invite a colleague"] = true, true
-	if got := steps(page); !maps.Equal(got, want) {
-		t.Errorf("after two steps they are %v, want %v", got, want)
-	}
-	page.Accessible("home-steps")
-	page.Shoot("home-steps")
-	admin.Post("/v1/api-keys", servertest.Body{"name": "nightly export"}).OK()
-	page.Reload()
-	page.WaitGone("First steps")
-}
-
-func TestFirstStepsCanBeDismissedInOneWorkspace(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	other := n.Admin(t).Post("/v1/workspaces", servertest.Body{"name": "Grants", "organization_id": n.First.OrganizationID}).OK().Text("id")
-	page := open(t, n, adminEmail, "", browsertest.WithoutScripts())
-	page.ClickText("Dismiss first steps")
-	page.WaitText("Recent activity")
-	page.WaitGone("First steps")
-	page.Reload()
-	page.WaitGone("First steps")
-	page.Goto(n.PublicURL + "/w/" + other)
-	page.WaitText("First steps")
-
-	n.Member(t, "viewer@example.com", "viewer")
-	if body := browse(t, n, "viewer@example.com").get(room(n, "")).body; strings.Contains(body, "First steps") {
-		t.Error("a viewer, who cannot set up the workspace, sees the first steps")
-	}
-}
-
-func TestHomeOfAnEmptyWorkspaceSaysHowToBegin(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := open(t, n, adminEmail, "")
-	page.WaitText("First steps")
-	page.WaitText("Nothing needs your attention")
-	page.Accessible("home-empty")
-	page.Shoot("home-empty")
-	if got := page.Texts(".stat"); strings.Join(got, " ") != "0 People 0 Organizations 0 Inactive 0 Tags 1 Member" {
-		t.Errorf("the numbers are %q", got)
-	}
-	page.ClickText("Add a payee")
-	page.WaitURL("/directory/new")
-}
-
-func TestHomeShowsCountsAndRecentActivity(t *testing.T) {
-	t.Parallel()
-	store := dbtest.SQLite(t)
-	n := startOn(t, store)
-	admin := n.Admin(t)
-	for _, name := range []string{"Ada Lovelace", "Grace Hopper", "Mary Jackson"} {
-		admin.Entry(servertest.Body{"name": name, "tags": []string{"Staff"}})
-	}
-	admin.Patch("/v1/directory/"+admin.Entry(servertest.Body{"name": "Edith Clarke"}), servertest.Body{"status": "inactive"}).OK()
-	admin.Entry(servertest.Body{"type": "organization", "name": "Analytical Engines Ltd"})
-	viewer := n.Member(t, "viewer@example.com", "viewer")
-	viewer.Post("/v1/directory", servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "fields": servertest.Body{}}).Fails(http.StatusForbidden, "FORBIDDEN")
-
-	page := open(t, n, adminEmail, "")
-	if got := page.Texts(".stat"); strings.Join(got, " ") != "4 People 1 Organization 1 Inactive 1 Tag 2 Members" {
-		t.Errorf("the numbers are %q", got)
-	}
-	feed := page.Texts("section[aria-labelledby=recent-title] li")
-	if len(feed) < 8 || !strings.Contains(feed[0], "Denied") || !strings.Contains(feed[0], "User viewer@example.com") {
-		t.Errorf("what happened last is %q", feed)
-	}
-	page.Accessible("home")
-	page.ClickText("Analytical Engines Ltd")
-	page.WaitURL("/audit/aud_")
-	page.WaitText("Request ID")
-	page.Goto(n.PublicURL + room(n, ""))
-	page.Click(`.stat[href$="status=inactive"]`)
-	page.WaitURL("/directory?status=inactive")
-	page.WaitText("Edith Clarke")
 }
 
 func TestHomeChartShowsThirtyDays(t *testing.T) {
@@ -237,82 +131,5 @@ func TestHomeListsUnusedKeys(t *testing.T) {
 	n.Member(t, "auditor@example.com", "auditor")
 	if body := browse(t, n, "auditor@example.com").get(room(n, "")).body; strings.Contains(body, "has never been used") {
 		t.Error("an auditor sees keys of others")
-	}
-}
-
-func TestHomeMakesSenseForEveryRole(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	n.Admin(t).Entry(servertest.Body{"name": "Ada"})
-	viewer := n.Member(t, "viewer@example.com", "viewer")
-	page := open(t, n, "viewer@example.com", "")
-	if page.Has(".chart") || page.Has(".feed") || page.Has(`a[href$="/audit"]`) || !page.Has(".stats") {
-		t.Error("a viewer sees the log, or no numbers")
-	}
-	page.Accessible("home-viewer")
-	page.Shoot("home-viewer")
-
-	n.Admin(t).Delete("/v1/workspaces/" + n.First.WorkspaceID + "/roles/" + viewer.UserID + "/viewer").OK()
-	page.Reload()
-	page.WaitText("don't have a role in it yet")
-	if page.Has(".stats") {
-		t.Error("somebody without a role sees numbers")
-	}
-	page.Accessible("home-roleless")
-	page.Shoot("home-roleless")
-}
-
-func TestTheStartPageIsTheLastWorkspace(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	admin := n.Admin(t)
-	second := admin.Post("/v1/workspaces", servertest.Body{"name": "Grants", "organization_id": n.First.OrganizationID}).OK().Text("id")
-	visitor := browse(t, n, adminEmail)
-	goes := func(v interface {
-		get(string, ...string) answer
-	}, want string) {
-		t.Helper()
-		if got := v.get("/").path; got != want {
-			t.Errorf("the start is %s, want %s", got, want)
-		}
-	}
-	goes(visitor, "/w/"+n.First.WorkspaceID)
-	visitor.get("/w/" + second)
-	goes(visitor, "/w/"+second)
-
-	n.Member(t, "ada@example.com", "viewer")
-	admin = n.Admin(t) // signing in with a link has ended the earlier session
-	admin.Post("/v1/workspaces/"+second+"/members", servertest.Body{"email": "ada@example.com", "role": "viewer"}).OK()
-	ada := browse(t, n, "ada@example.com")
-	ada.get("/w/" + second)
-	goes(ada, "/w/"+second)
-	members := admin.Get("/v1/workspaces/" + second + "/members").OK().List()
-	for _, m := range members {
-		if m["email"] == "ada@example.com" {
-			admin.Delete("/v1/workspaces/" + second + "/members/" + m["id"].(string)).OK()
-		}
-	}
-	goes(ada, "/w/"+n.First.WorkspaceID)
-
-	n.User(t, "nobody@example.com")
-	goes(browse(t, n, "nobody@example.com"), "/workspaces/new")
-	if got := stranger(t, n).get("/"); !strings.HasPrefix(got.path, "/signin") {
-		t.Errorf("a stranger is at %s", got.path)
-	}
-}
-
-func TestSwitcherLeadsToTheOtherWorkspace(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	n.Admin(t).Post("/v1/workspaces", servertest.Body{"name": "Grants", "organization_id": n.First.OrganizationID}).OK()
-	page := open(t, n, adminEmail, "")
-	page.ClickText("Treasury")
-	page.ClickText("Grants")
-	if got := page.Text("h1"); got != "Grants" {
-		t.Errorf("the switcher leads to %s", got)
-	}
-	page.Goto(n.PublicURL + "/")
-	if got := page.Text("h1"); got != "Grants" {
-		t.Errorf("the start is %s", got)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,54 +13,6 @@ import (
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
 )
-
-func TestAPIKeyIsCreatedRotatedAndRevoked(t *testing.T) {
-	n := start(t)
-	page := open(t, n, adminEmail, "/keys")
-	page.Accessible("keys")
-	page.ClickText("Compromised?")
-	page.Accessible("a key that can be reported")
-	page.Shoot("keys-compromised")
-	page.ClickText("New API key")
-	page.Accessible("a new key")
-	page.Fill("Name", "Laptop")
-	page.Select("Expires", "In 30 days")
-	page.Fill("Allowed networks (optional)", "127.0.0.0/8\n::1/128")
-	page.Shoot("keys-new")
-	page.ClickText("Create API key")
-	page.WaitText(`API key "Laptop" created.`)
-	first := page.Value("Your new key")
-	n.Exchange(t, "Bearer "+first).OK()
-	if line := page.Text("#try-line"); line != "curl -X POST "+n.PublicURL+"/v1/auth/token -H 'Authorization: Bearer "+first+"'" {
-		t.Errorf("the line to try it is %q", line)
-	}
-	page.Accessible("keys with a secret")
-	page.Shoot("keys-made")
-	page.ClickText("Copy the command")
-	page.Reload()
-	if page.Has("#shown-once") || page.Has("#try-line") || strings.Contains(page.Text("body"), first) {
-		t.Error("the secret is still there")
-	}
-
-	page.ClickText("Rotate key Laptop")
-	page.Accessible("a key to rotate")
-	page.Shoot("keys-rotate")
-	page.Select("Old key expires", "in 1 hour")
-	page.ClickText("Rotate key")
-	page.WaitText(`API key "Laptop" rotated. The old key works for another 1 hour.`)
-	second := page.Value("Your new key")
-	n.Exchange(t, "Bearer "+first).OK()
-	n.Exchange(t, "Bearer "+second).OK()
-	n.Clock.Advance(61 * time.Minute)
-	n.Exchange(t, "Bearer "+first).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
-
-	page = open(t, n, adminEmail, "/keys")
-	page.WaitText("Expired")
-	page.Click("tr:not(.off):nth-child(3) .danger")
-	page.ClickText("Revoke")
-	page.WaitText("API key revoked.")
-	n.Exchange(t, "Bearer "+second).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
-}
 
 func TestAPIKeyExpiresWhenChosen(t *testing.T) {
 	n := start(t)
@@ -124,132 +75,8 @@ func TestTablesOfKeysFitTheScreen(t *testing.T) {
 	page.Shoot("keys-ended")
 }
 
-func TestUnusedKeysAreMarked(t *testing.T) {
-	n := start(t)
-	browse(t, n, adminEmail).post(room(n, "/clients"), "name", "Nightly import", "role", "auditor")
-	n.Clock.Advance(44 * 24 * time.Hour)
-	if got := browse(t, n, adminEmail).get(room(n, "/keys")).body; strings.Contains(got, "Unused for 45 days") {
-		t.Error("44 days are not 45")
-	}
-	n.Clock.Advance(2 * 24 * time.Hour)
-	if got := browse(t, n, adminEmail).get(room(n, "/keys")).body; strings.Count(got, "Unused for 45 days") != 2 {
-		t.Error("want the key and the client to be marked")
-	}
-	n.Admin(t)
-	if got := browse(t, n, adminEmail).get(room(n, "/keys")).body; strings.Count(got, "Unused for 45 days") != 1 {
-		t.Error("the key was used since")
-	}
-	page := open(t, n, adminEmail, "/keys")
-	page.Accessible("keys, some unused")
-	page.Shoot("keys")
-}
-
 func basic(id, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+secret))
-}
-
-func TestMachineClientIsCreatedRotatedAndRevoked(t *testing.T) {
-	n := start(t)
-	page := open(t, n, adminEmail, "/keys")
-	page.ClickText("New machine client")
-	page.Accessible("a new machine client")
-	page.Shoot("keys-client")
-	page.Fill("Name", "Nightly import")
-	page.Select("Role", "Directory manager")
-	page.ClickText("Create machine client")
-	page.WaitText(`Machine client "Nightly import" created.`)
-	first := page.Value("Secret of Nightly import")
-	id := page.Text("tr[id^=cli_] small .mono")
-	if line := page.Text("#try-line"); !strings.HasSuffix(line, " -u '"+id+":"+first+"'") {
-		t.Errorf("the line to try it is %q", line)
-	}
-	if page.Text("tr[id^=cli_] .chip") != "Directory manager" {
-		t.Error("want its role")
-	}
-	token := n.Exchange(t, basic(id, first)).OK().Text("token")
-	n.Holder(t, token).Entries().OK()
-	page.Accessible("keys with a client's secret")
-	page.Shoot("keys-client-made")
-	page.Reload()
-	if page.Has("#shown-once") {
-		t.Error("the secret is still there")
-	}
-
-	page.ClickText("Rotate the secret of Nightly import")
-	page.ClickText("New secret")
-	page.WaitText("has a new secret")
-	second := page.Value("Secret of Nightly import")
-	n.Exchange(t, basic(id, first)).Fails(http.StatusUnauthorized, "INVALID_CREDENTIALS")
-	n.Holder(t, token).Get("/v1/auth/me").Fails(http.StatusUnauthorized, "UNAUTHORIZED")
-	n.Exchange(t, basic(id, second)).OK()
-
-	page.ClickText("Revoke the machine client Nightly import")
-	page.ClickText("Revoke")
-	page.WaitText("Machine client revoked.")
-	n.Exchange(t, basic(id, second)).Fails(http.StatusUnauthorized, "INVALID_CREDENTIALS")
-	if page.Has("tr[id^=cli_]") {
-		t.Error("a revoked client is listed")
-	}
-}
-
-func TestMachineClientsNeedThePermission(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		n := startOn(t, store)
-		admin := browse(t, n, adminEmail)
-		made := admin.post(room(n, "/clients"), "name", "Nightly import", "role", "viewer")
-		id := regexp.MustCompile(`cli_\w+`).FindString(made.body)
-		if id == "" {
-			t.Fatalf("no machine client was made: %d", made.status)
-		}
-		n.Member(t, "vic@example.com", "viewer")
-		vic := browse(t, n, "vic@example.com")
-		if seen := vic.get(room(n, "/keys")); seen.status != http.StatusOK || strings.Contains(seen.body, "cli_") || strings.Contains(seen.body, "/clients") {
-			t.Errorf("a viewer sees their own keys alone: %d", seen.status)
-		}
-		refused(t, vic.get(room(n, "/clients/new")), "ws.keys.write")
-		for _, try := range []struct{ path, action string }{
-			{"/clients", "auth.client.created"},
-			{"/clients/" + id + "/rotate", "auth.client.rotated"},
-			{"/clients/" + id + "/revoke", "auth.client.revoked"},
-		} {
-			refused(t, vic.post(room(n, try.path), "name", "Mine", "role", "viewer"), "ws.keys.write")
-			if denied(t, n, try.action) != 1 {
-				t.Errorf("the refusal of %s is not on record", try.action)
-			}
-		}
-	})
-}
-
-func TestMachineClientGetsNoMoreThanItsCreatorHas(t *testing.T) {
-	n := start(t)
-	n.Admin(t).Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/operator", servertest.Body{
-		"name": "Operator", "permissions": []string{"ws.read", "ws.keys.read", "ws.keys.write", "ws.members.read", "ws.directory.read", "ws.payouts.read", "ws.accounts.read"},
-	}).OK()
-	n.Member(t, "otto@example.com", "operator")
-	otto := browse(t, n, "otto@example.com")
-	form := otto.get(room(n, "/clients/new")).body
-	if !strings.Contains(form, `value="viewer"`) || !strings.Contains(form, `value="operator"`) || strings.Contains(form, `value="admin"`) {
-		t.Error("want only roles that the visitor holds all of")
-	}
-	refused(t, otto.post(room(n, "/clients"), "name", "Mine", "role", "admin"), "ws.write")
-	wrong := otto.post(room(n, "/clients"), "name", "", "role", "viewer")
-	if wrong.status != http.StatusBadRequest || !strings.Contains(wrong.body, `id="name-problem"`) {
-		t.Errorf("want the problem at the field, got %d", wrong.status)
-	}
-}
-
-func TestTheConsoleShowsWhatAMachineClientEffectivelyHolds(t *testing.T) {
-	n := start(t)
-	visitor := browse(t, n, adminEmail)
-	if form := visitor.get(room(n, "/clients/new")).body; strings.Contains(form, "Full access") || strings.Contains(form, "Create, edit and delete roles") {
-		t.Error("the form promises what a machine client never holds")
-	}
-	visitor.post(room(n, "/clients"), "name", "Nightly import", "role", "admin")
-	for _, path := range []string{"/members", "/keys"} {
-		if !strings.Contains(visitor.get(room(n, path)).body, "manage members, roles or machine clients") {
-			t.Errorf("%s does not say what the machine client can't do", path)
-		}
-	}
 }
 
 func TestKeysOfOtherPeopleAreNotFound(t *testing.T) {
@@ -356,26 +183,4 @@ func TestAnUnattendedBrowserLetsNobodyDecide(t *testing.T) {
 	if strings.HasPrefix(location, "/signin") || rights() == before {
 		t.Errorf("an invitation of a viewer leads to %q", location)
 	}
-}
-
-func TestAPasswordChangeOffersToRevokeTheKeys(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	secret := n.First.APIKey
-	page := open(t, n, adminEmail, "")
-	page.Goto(n.PublicURL + "/account/password")
-	page.Accessible("a new password")
-	page.Fill("Current password", password)
-	page.Fill("New password", password+"?")
-	page.Uncheck("Also revoke my API keys")
-	page.ClickText("Save")
-	page.WaitText("Password changed. All other sessions ended.")
-	n.Exchange(t, "Bearer "+secret).OK()
-
-	page.Goto(n.PublicURL + "/account/password")
-	page.Fill("Current password", password+"?")
-	page.Fill("New password", password+"!")
-	page.ClickText("Save")
-	page.WaitText("your API keys were revoked")
-	n.Exchange(t, "Bearer "+secret).Fails(http.StatusUnauthorized, "UNAUTHORIZED")
 }

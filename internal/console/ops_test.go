@@ -59,23 +59,6 @@ func TestOperatorsHavePagesApartFromWorkspaces(t *testing.T) {
 	}
 }
 
-func TestOperatorsSeeWhichWorkspacesAreStopped(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	n.Admin(t).Operate("ops.read")
-	page := open(t, n, adminEmail, "")
-	page.Goto(n.PublicURL + "/ops")
-	page.WaitText("Payouts are sent in all workspaces.")
-	n.Admin(t).Post("/v1/workspaces/"+n.First.WorkspaceID+"/payout-stop", servertest.Body{"mode": "live", "reason": "The bank called"}).OK()
-	page.Goto(n.PublicURL + "/ops")
-	page.WaitText("The bank called")
-	page.Accessible("the state of the server with a stopped workspace")
-	page.Shoot("ops-stopped")
-	if row := page.Text(`table[aria-labelledby="stopped"] tbody`); !strings.Contains(row, n.First.WorkspaceID) || !strings.Contains(row, "live") || strings.Contains(row, "sandbox") {
-		t.Errorf("what is stopped is %q", row)
-	}
-}
-
 func TestOperatorsSeeTheStateOfTheBackup(t *testing.T) {
 	t.Parallel()
 	n := start(t)
@@ -126,22 +109,6 @@ func TestAnEndedRequestIsOnlyRejected(t *testing.T) {
 	page := two.get("/ops/requests").body
 	if strings.Contains(page, "/approve\"") || !strings.Contains(page, "/reject\"") || !strings.Contains(page, "Ended: whoever asked for it is disabled") {
 		t.Errorf("the page says:\n%s", page)
-	}
-}
-
-func TestTheOperationsAreNotThereForOthers(t *testing.T) {
-	n := start(t)
-	n.Member(t, "vic@example.com", "admin")
-	vic := browse(t, n, "vic@example.com")
-	for _, path := range []string{"/ops", "/ops/organizations", "/ops/users", "/ops/requests", "/ops/audit"} {
-		if got := vic.get(path); got.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, got.status)
-		}
-	}
-	for _, path := range []string{"/ops/users/" + n.First.UserID + "/disable", "/ops/users/" + n.First.UserID + "/reset", "/ops/approvers", "/ops/requests/opr_1/approve", "/ops/requests/opr_1/reject"} {
-		if got := vic.post(path); got.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, got.status)
-		}
 	}
 }
 

@@ -141,19 +141,3 @@ func checkForms(t *testing.T, forms []sentForm, p servertest.Payees) {
 		}
 	}
 }
-
-// The page of an entry says what waits.
-func TestThePageOfAnEntrySaysWhatWaits(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	admin := n.Admin(t)
-	tiny := admin.Entry(servertest.Body{"name": "Tiny"})
-	admin.AddMethod(tiny, servertest.Account("1001"))
-	n.Member(t, "second@example.com", "admin")
-	n.Member(t, "one@example.com", "directory_manager")
-	visitor := browse(t, n, "one@example.com")
-	visitor.post(room(n, "/directory/"+tiny), "was", "{}", "label", "Acme Power")
-	if page := visitor.get(room(n, "/directory/"+tiny)); !strings.Contains(page.body, "is waiting for approval") || !strings.Contains(page.body, "/approvals/apr_") {
-		t.Errorf("the page of the entry does not say what waits: %s", page.body)
-	}
-}

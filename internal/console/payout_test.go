@@ -3,170 +3,13 @@ package console_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"bursar/internal/audit"
-	"bursar/internal/browsertest"
 	"bursar/internal/db"
 	"bursar/internal/ledger"
 	"bursar/internal/payout"
 	"bursar/internal/server/servertest"
 )
-
-// bpi is an institution that both rails reach.
-const bpi = "BOPIPHMMXXX"
-
-// payee is an entry of the directory that can be paid.
-func payee(t *testing.T, n *servertest.Node, name, number string) (entry, method string) {
-	t.Helper()
-	admin := n.Admin(t)
-	entry = admin.Entry(servertest.Body{"name": name, "tags": []string{"Staff"}})
-	return entry, admin.AddMethod(entry, servertest.Account(number, servertest.Body{"account_name": name, "institution_code": bpi}))
-}
-
-func TestAPayeeIsPaidFromTheirPage(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	entry, _ := payee(t, n, "Ada Lovelace", "1234567890")
-	page := open(t, n, adminEmail, "/directory/"+entry)
-	page.ClickText("Pay")
-	page.WaitText("Arrives at once, at any hour.")
-	page.WaitText("(sandbox): PHP 1,000,000.00 available")
-	page.Accessible("the form that pays")
-	page.Shoot("payouts-pay")
-	page.ExpectStatus(422)
-	page.Fill("Amount", "2,000,000.00")
-	page.Check("InstaPay")
-	page.ClickText("Review")
-	page.WaitText("InstaPay carries")
-	page.WaitText("PHP 1,000,000.00 is available")
-	page.Accessible("a payout with faults")
-	page.Shoot("payouts-pay-faults")
-	page.Fill("Amount", "1,500.50")
-	page.Fill("Description", "Invoice 42")
-	page.Fill("Your reference", "invoice-42")
-	page.ClickText("Review")
-	page.WaitText("Nothing has been sent yet.")
-	page.WaitText("PHP 998,499.50 left after this")
-	page.Accessible("the review of a payout")
-	page.Shoot("payouts-review")
-	page.ClickText("Change")
-	page.ClickText("Review")
-	page.ClickText("Pay PHP 1,500.50")
-	page.WaitURL("/payouts/po_")
-	page.WaitText("Asked to pay PHP 1,500.50 to Ada Lovelace")
-	page.WaitText("sandbox")
-	page.Accessible("a payout")
-	page.Shoot("payouts-one")
-	page.ClickText("Payouts")
-	page.WaitText("1 payout shown")
-	page.Accessible("the list of payouts")
-	page.Shoot("payouts")
-}
-
-func TestPayingNeedsNoScripts(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	entry, _ := payee(t, n, "Ada Lovelace", "1234567890")
-	page := open(t, n, adminEmail, "/directory/"+entry+"/pay", browsertest.WithoutScripts())
-	page.Fill("Amount", "60000")
-	page.ClickText("Review")
-	page.WaitText("PESONet")
-	page.ClickText("Pay PHP 60,000.00")
-	page.WaitText("Scheduled")
-	page.ClickText("Cancel")
-	page.WaitText("Cancelled. Nothing is paid.")
-}
-
-func TestAPayeeIsNotPaidByWhoMayNot(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	entry, _ := payee(t, n, "Ada Lovelace", "1234567890")
-	viewer := browse(t, n, member(t, n, "viewer"))
-	if body := viewer.get(room(n, "/directory/"+entry)).body; strings.Contains(body, "/pay\"") {
-		t.Error("a viewer is offered to pay")
-	}
-	if got := viewer.get(room(n, "/directory/"+entry+"/pay")); got.status != 403 {
-		t.Errorf("the form is answered by %d", got.status)
-	}
-}
-
-// send lets the dispatcher do what is due now.
-func send(t *testing.T, n *servertest.Node) {
-	t.Helper()
-	for worked := true; worked; {
-		var err error
-		if worked, err = n.Server.Dispatcher().Turn(t.Context()); err != nil {
-			t.Fatalf("send payouts: %v", err)
-		}
-	}
-}
-
-// source is the account that the setup has made.
-func source(t *testing.T, n *servertest.Node) string {
-	t.Helper()
-	return n.Admin(t).Get("/v2/accounts?workspace_id=" + n.First.WorkspaceID).OK().Column("id")[0]
-}
-
-// paid makes a payout to a receiving method.
-func paid(t *testing.T, n *servertest.Node, method string, cents int64) string {
-	t.Helper()
-	return n.Admin(t).Post("/v2/payout-requests", servertest.Body{"source_account_id": source(t, n), "currency": "PHP", "amount_cents": cents,
-		"receiving_method_id": method, "description": "Invoice 42"}).Created().Text("id")
-}
-
-func TestAnAccountShowsItsBalancesAndStatement(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	_, method := payee(t, n, "Ada Lovelace", "1234567890")
-	paid(t, n, method, 150050)
-	send(t, n)
-	n.Clock.Advance(24 * time.Hour)
-	paid(t, n, method, 2500000)
-	send(t, n)
-	paid(t, n, method, 6000000) // PESONet, later
-	page := open(t, n, adminEmail, "/accounts")
-	page.WaitText("PHP 913,499.50")
-	page.WaitText("PHP 60,000.00")
-	page.Accessible("accounts")
-	page.Shoot("accounts")
-	page.ClickText("Sandbox")
-	page.WaitText("PHP 26,500.50 in all.")
-	page.WaitText("Reserved for a payout")
-	page.ClickText("Numbers by day")
-	page.Accessible("an account")
-	page.Eval("scrollTo(0, 0)", nil)
-	page.Shoot("accounts-one")
-	page.Select("Part", "Reserved")
-	page.ClickText("Filter")
-	if got := page.Texts("tbody td[data-label=Balance]"); got[0] != "PHP 60,000.00" {
-		t.Errorf("the reserved part is %q", got)
-	}
-	name, data := page.DownloadBy(func() { page.ClickText("Download as CSV") })
-	if lines := strings.Split(strings.TrimSpace(string(data)), "\n"); len(lines) != 6 || !strings.HasPrefix(name, "statement-acc_") || !strings.Contains(lines[1], ",reserved,60000.00,60000.00,PHP,") {
-		t.Errorf("%s is %s", name, data)
-	}
-	page.ClickText("Freeze")
-	page.ClickText("Freeze")
-	page.WaitText("Frozen. Nothing is paid from it")
-	page.ClickText("Unfreeze")
-	page.WaitText("The account pays again.")
-	page.Fill("Name", "Payroll")
-	page.ClickText("Rename")
-	page.WaitText("Renamed.")
-	page.ExpectStatus(422)
-	page.ClickText("Close")
-	page.ClickText("Close for ever")
-	page.WaitText("An account is closed when nothing is available, reserved or pending.")
-	page.Goto(n.PublicURL + room(n, "/accounts/new"))
-	page.Accessible("a new account")
-	page.Shoot("accounts-new")
-	page.Fill("Name", "Grants")
-	page.ClickText("Open the account")
-	page.WaitText("Account opened.")
-	page.WaitText("Nothing was paid out in the last 30 days.")
-	page.Accessible("an empty account")
-}
 
 func TestACompletedPayoutHasAReceipt(t *testing.T) {
 	t.Parallel()
@@ -174,7 +17,7 @@ func TestACompletedPayoutHasAReceipt(t *testing.T) {
 	_, method := payee(t, n, "Ada Lovelace", "1234567890")
 	_, gone := payee(t, n, "Grace Hopper", "1234569002")
 	id, failed := paid(t, n, method, 150050), paid(t, n, gone, 100)
-	send(t, n)
+	n.RunPayouts(t)
 	page := open(t, n, adminEmail, "/payouts/"+id)
 	page.WaitText("Ada Lovelace has the money.")
 	page.WaitText("Attempt 1: The payee has the money")
@@ -224,7 +67,7 @@ func TestHomeTellsWhatIsWrongWithMoney(t *testing.T) {
 	n := start(t)
 	_, gone := payee(t, n, "Grace Hopper", "1234569002")
 	paid(t, n, gone, 100)
-	send(t, n)
+	n.RunPayouts(t)
 	admin := n.Admin(t)
 	admin.Post("/v2/simulations/services/instapay", servertest.Body{"workspace_id": n.First.WorkspaceID, "status": "down"}).OK()
 	if _, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (int64, audit.Event, error) {

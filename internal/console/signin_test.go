@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -24,27 +23,6 @@ func signInWithPassword(page *browsertest.Page, n *servertest.Node, email string
 	page.Fill("Email address", email)
 	page.Fill("Password", password)
 	page.ClickText("Sign in")
-}
-
-func TestFirstAdminSetsAPasswordThroughTheLink(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	page.Goto(n.First.Link)
-	page.Accessible("link")
-	page.Shoot("link")
-	page.Fill("Your name", "Ada Lovelace")
-	page.Fill("Password", password)
-	page.ClickText("Continue with a password")
-	page.WaitURL("/w/" + n.First.WorkspaceID)
-	page.WaitText("Ada Lovelace")
-
-	other := browsertest.Open(t)
-	other.ExpectStatus(http.StatusNotFound)
-	other.Goto(n.First.Link)
-	other.WaitText("This link no longer works")
-	other.Accessible("link-dead")
-	other.Shoot("link-dead")
 }
 
 func TestPasskeyCreatedThroughALinkSignsIn(t *testing.T) {
@@ -75,17 +53,6 @@ func signOut(page *browsertest.Page) {
 	page.ClickText("Sign out")
 }
 
-func TestSignInPageOffersPasskeys(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	page.Goto(n.PublicURL)
-	page.WaitURL("/signin")
-	page.WaitText("Sign in with a passkey")
-	page.Accessible("signin")
-	page.Shoot("signin")
-}
-
 func TestPasskeyOfSomebodyElseIsRefused(t *testing.T) {
 	t.Parallel()
 	there, here := start(t), start(t)
@@ -101,29 +68,6 @@ func TestPasskeyOfSomebodyElseIsRefused(t *testing.T) {
 	page.Goto(here.PublicURL + "/signin")
 	page.ClickText("Sign in with a passkey")
 	page.WaitText("This passkey is not registered here.")
-}
-
-func TestPasskeysAreAddedAndRemovedInTheAccount(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	page.AddAuthenticator()
-	signInBrowser(t, n, page, adminEmail)
-	page.Goto(n.PublicURL + "/account")
-	page.ClickText("Add passkey")
-	page.WaitText("Enter a name for the passkey first.")
-	page.WaitFocus("passkey-name")
-	page.Accessible("passkey without a name")
-	page.Fill("Passkey name", "Work laptop")
-	page.ClickText("Add passkey")
-	page.WaitText("Passkey added.")
-	page.WaitText("Work laptop")
-	page.Accessible("account")
-	page.Shoot("account")
-	page.Click("button[aria-label='Remove passkey Work laptop']")
-	page.ClickText("Confirm")
-	page.WaitText("Passkey removed.")
-	page.WaitGone("Work laptop")
 }
 
 func TestPasswordAndCodeSignIn(t *testing.T) {
@@ -177,7 +121,7 @@ func TestPasswordAndCodeSignIn(t *testing.T) {
 	lost.WaitText("9 left")
 }
 
-func code(t *testing.T, n *servertest.Node, secret string) string {
+func code(t testing.TB, n *servertest.Node, secret string) string {
 	t.Helper()
 	text, err := totp.GenerateCode(secret, n.Clock.Now())
 	if err != nil {
@@ -286,34 +230,8 @@ func TestInvitationArrivesByMailAndIsAccepted(t *testing.T) {
 	page.WaitText("Grace Hopper")
 }
 
-func TestSomebodyWithAnAccountSignsInToAcceptAnInvitation(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	admin := n.Admin(t)
-	first := admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
-	bob := stranger(t, n)
-	bob.post(strings.TrimPrefix(first, n.PublicURL), "name", "Bob", "password", password)
-	tenant := n.Tenant(t)
-	second := tenant.Owner.Post("/v1/workspaces/"+tenant.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
-	if second == "" {
-		t.Fatal("another organization's invitation has no link")
-	}
-	page := browsertest.Open(t)
-	page.Goto(second)
-	page.WaitText("You already have an account")
-	page.Accessible("invitation-known")
-	page.Shoot("invitation-known")
-	page.ClickText("Sign in as bob@example.com")
-	page.Fill("Email address", "bob@example.com")
-	page.Fill("Password", password)
-	page.ClickText("Sign in")
-	page.WaitURL("/invite/")
-	page.Click("main form button")
-	page.WaitURL("/w/" + tenant.WorkspaceID)
-}
-
 // askForCode starts a device login, as the command line does.
-func askForCode(t *testing.T, n *servertest.Node, verifier string) (code, verificationURL string) {
+func askForCode(t testing.TB, n *servertest.Node, verifier string) (code, verificationURL string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(verifier))
 	asked := n.Stranger(t).Do(http.MethodPost, "/v1/auth/device-code",
@@ -384,139 +302,6 @@ func TestDeviceIsDenied(t *testing.T) {
 	page.Shoot("device-denied")
 }
 
-func TestExpiredAndUnknownCodesAreExplained(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	code, _ := askForCode(t, n, "v")
-	n.Clock.Advance(11 * time.Minute)
-	signInBrowser(t, n, page, adminEmail)
-	page.Goto(n.PublicURL + "/device?code=" + code)
-	page.WaitText("This code has expired")
-	page.Accessible("device-expired")
-	page.Shoot("device-expired")
-	page.ExpectStatus(http.StatusBadRequest)
-	page.Goto(n.PublicURL + "/device?code=ZZZZZZ")
-	page.WaitText("Code not found.")
-	page.Accessible("device-unknown")
-	page.Shoot("device-unknown")
-}
-
-func TestOpeningTheApprovalPageDecidesNothing(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	visitor := browse(t, n, adminEmail)
-	code, _ := askForCode(t, n, "v")
-	for _, query := range []string{"code=" + code, "code=" + code + "&decision=approve"} {
-		visitor.get("/device?" + query)
-	}
-	if status := n.Stranger(t).Get("/v1/auth/device-code/" + code).OK().Text("status"); status != "pending" {
-		t.Errorf("after looking at the page the code is %s", status)
-	}
-}
-
-func TestSignInAndApprovalWorkWithoutScripts(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t, browsertest.WithoutScripts())
-	page.Goto(n.First.Link)
-	page.Fill("Your name", "Ada")
-	page.Fill("Password", password)
-	page.ClickText("Continue with a password")
-	page.WaitURL("/w/")
-	code, address := askForCode(t, n, "v")
-	signOut(page)
-	page.Goto(address)
-	page.Fill("Email address", adminEmail)
-	page.Fill("Password", password)
-	page.ClickText("Sign in")
-	page.WaitText(code)
-	page.ClickText("Approve")
-	page.WaitText("Device approved")
-}
-
-func TestSignInPageIsUsedByKeyboardAlone(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	browse(t, n, adminEmail)
-	page := browsertest.Open(t)
-	page.Goto(n.PublicURL + "/signin")
-	for _, control := range []string{"#email", "#password", "form.form button"} {
-		if !page.KeyboardReaches(control) || !page.FocusShows() {
-			t.Errorf("%s cannot be reached by keyboard, or does not show it", control)
-		}
-	}
-	page.Fill("Email address", adminEmail)
-	page.Fill("Password", password)
-	page.Press("Enter")
-	page.WaitURL("/w/")
-}
-
-func TestSomebodySeesAndEndsTheirSessions(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	signInAndOpen(t, n, page, adminEmail)
-	elsewhere := stranger(t, n)
-	elsewhere.post("/signin", "email", adminEmail, "password", password)
-	page.Goto(n.PublicURL + "/account")
-	page.WaitText("This browser")
-	page.ClickText("End all other sessions")
-	page.ClickText("Confirm")
-	page.WaitText("All other sessions ended.")
-	if got := elsewhere.get("/account").path; got != "/signin?next="+url.QueryEscape("/account") {
-		t.Errorf("the other browser is at %s", got)
-	}
-	page.Click("button[aria-label^='End the session']")
-	page.WaitURL("/signin")
-}
-
-func TestPasswordIsChangedInTheAccount(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	signInBrowser(t, n, page, adminEmail)
-	page.Goto(n.PublicURL + "/account/password")
-	page.Accessible("password")
-	page.Shoot("password")
-	page.ExpectStatus(http.StatusBadRequest)
-	page.Fill("Current password", password)
-	page.Fill("New password", "password1234")
-	page.ClickText("Save")
-	page.WaitText("Is too common")
-	page.Accessible("password-wrong")
-	page.Shoot("password-wrong")
-	page.ExpectStatus(http.StatusOK)
-	page.Fill("Current password", password)
-	page.Fill("New password", "eleven green umbrellas")
-	page.ClickText("Save")
-	page.WaitText("Password changed.")
-	other := stranger(t, n)
-	if got := other.post("/signin", "email", adminEmail, "password", "eleven green umbrellas"); got.status != http.StatusOK {
-		t.Errorf("the new password is answered %d", got.status)
-	}
-}
-
-func TestTwoStepSignInIsTurnedOff(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	signInBrowser(t, n, page, adminEmail)
-	page.Goto(n.PublicURL + "/account/totp")
-	secret := strings.ReplaceAll(page.Text("main p.mono"), " ", "")
-	page.Fill("6-digit code from the app", code(t, n, secret))
-	page.ClickText("Turn on")
-	page.ClickText("I've saved these codes")
-	page.ClickText("Turn off")
-	page.WaitURL("/account/totp/off")
-	page.Accessible("totp-off")
-	page.Shoot("totp-off")
-	n.Clock.Advance(time.Minute)
-	page.Fill("Code from your app, or a recovery code", code(t, n, secret))
-	page.ClickText("Turn off")
-	page.WaitText("Two-step sign-in is off.")
-}
-
 func TestLinkToRecoverIsMailed(t *testing.T) {
 	t.Parallel()
 	post := smtptest.Start(t, smtptest.Options{})
@@ -534,22 +319,5 @@ func TestLinkToRecoverIsMailed(t *testing.T) {
 	page.Shoot("recover-sent")
 	if letter := post.Wait(t, 1)[0]; letter.To[0] != adminEmail || !strings.Contains(letter.Text, n.PublicURL+"/invite/") {
 		t.Errorf("the letter to %v says:\n%s", letter.To, letter.Text)
-	}
-}
-
-func TestDeviceIsApprovedByKeyboardAlone(t *testing.T) {
-	t.Parallel()
-	n := start(t)
-	page := browsertest.Open(t)
-	signInAndOpen(t, n, page, adminEmail)
-	asked, address := askForCode(t, n, "v")
-	page.Goto(address)
-	if !page.KeyboardReaches("button[value=approve]") || !page.FocusShows() {
-		t.Fatal("Approve cannot be reached by keyboard, or does not show it")
-	}
-	page.Press("Enter")
-	page.WaitText("Device approved")
-	if status := n.Stranger(t).Get("/v1/auth/device-code/" + asked).OK().Text("status"); status != "approved" && status != "consumed" {
-		t.Errorf("the poll says %s", status)
 	}
 }

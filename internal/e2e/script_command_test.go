@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -10,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itchyny/gojq"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"bursar/internal/server/servertest"
 	"bursar/internal/wait"
 )
 
@@ -20,7 +19,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"api":        cmdAPI,
 	"as":         cmdAs,
 	"bursar":     cmdBursar,
-	"capture":    cmdCapture,
+	"capture":    servertest.ScriptCapture,
 	"cmpmasked":  cmdCompareMasked,
 	"exitcode":   cmdExitCode,
 	"filemode":   cmdFileMode,
@@ -88,28 +87,6 @@ func cmdExitCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got := strconv.Itoa(stageOf(ts).code); got != args[0] {
 		ts.Fatalf("the exit code is %s", got)
-	}
-}
-
-// cmdCapture sets a variable to a part of the JSON in stdout.
-func cmdCapture(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: capture NAME JQ")
-	}
-	query, err := gojq.Parse(args[1])
-	ts.Check(err)
-	var value any
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &value))
-	found, _ := query.Run(value).Next()
-	switch part := found.(type) {
-	case string:
-		ts.Setenv(args[0], part)
-	case nil, error:
-		ts.Fatalf("%s finds %v", args[1], part)
-	default:
-		text, err := gojq.Marshal(part)
-		ts.Check(err)
-		ts.Setenv(args[0], string(text))
 	}
 }
 

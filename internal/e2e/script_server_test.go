@@ -1,10 +1,7 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -140,32 +137,5 @@ func (s *stage) caller(ts *testscript.TestScript, who string) *servertest.Client
 }
 
 func cmdAPI(ts *testscript.TestScript, neg bool, args []string) {
-	who := ""
-	if len(args) > 0 {
-		if as, ok := strings.CutPrefix(args[0], "-as="); ok {
-			who, args = as, args[1:]
-		}
-	}
-	if len(args) < 2 || len(args) > 3 {
-		ts.Fatalf("usage: api [-as=WHO] METHOD PATH [BODY]")
-	}
-	var body any
-	if len(args) == 3 {
-		text := args[2]
-		if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
-			text = ts.ReadFile(text)
-		}
-		body = os.Expand(text, ts.Getenv)
-	}
-	answer := stageOf(ts).caller(ts, who).Do(args[0], args[1], body)
-	if failed := answer.Status != http.StatusOK; failed != neg {
-		ts.Fatalf("%s %s answers %d %s", args[0], args[1], answer.Status, answer.Body)
-	}
-	out := answer.Body
-	if !neg {
-		var envelope struct{ Data json.RawMessage }
-		answer.Envelope(&envelope)
-		out = envelope.Data
-	}
-	fmt.Fprintf(ts.Stdout(), "%s\n", out)
+	servertest.ScriptAPI(ts, neg, args, func(who string) *servertest.Client { return stageOf(ts).caller(ts, who) })
 }

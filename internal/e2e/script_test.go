@@ -53,6 +53,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"bursar/internal/db/dbtest"
+	"bursar/internal/server/servertest"
 )
 
 var update = flag.Bool("update", false, "write the golden files of the scripts anew")
@@ -96,25 +97,16 @@ func scriptsUsingStore(t *testing.T, scripts []string) (found []string) {
 func runScripts(t *testing.T, store func(testing.TB) dbtest.Store, files []string) {
 	store(t) // skips all at once where there is no engine
 	deadline, _ := t.Deadline()
-	testscript.RunT(scriptT{t}, testscript.Params{
+	testscript.RunT(servertest.ScriptT{T: t}, testscript.Params{
 		Files:              files,
 		Deadline:           deadline,
 		RequireUniqueNames: true,
 		Cmds:               scriptCommands,
 		Setup: func(env *testscript.Env) error {
-			return prepareScript(env.T().(scriptT).T, env, store)
+			return prepareScript(env.T().(servertest.ScriptT).T, env, store)
 		},
 	})
 }
-
-// scriptT lets a script's set-up use the helpers of the other tests.
-type scriptT struct{ *testing.T }
-
-func (t scriptT) Run(name string, run func(testscript.T)) {
-	t.T.Run(name, func(t *testing.T) { run(scriptT{t}) })
-}
-
-func (t scriptT) Verbose() bool { return testing.Verbose() }
 
 // stage is what a script plays on.
 type stage struct {

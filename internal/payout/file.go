@@ -14,8 +14,8 @@ import (
 	"bursar/internal/audit"
 	"bursar/internal/db"
 	"bursar/internal/fault"
-	"bursar/internal/payout/control"
 	"bursar/internal/ledger"
+	"bursar/internal/payout/control"
 	"bursar/internal/payout/payfile"
 	"bursar/internal/web"
 )

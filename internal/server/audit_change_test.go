@@ -149,7 +149,7 @@ func inWorkspaceLog() []update {
 			return []string{`status "invited" "active"`}
 		}},
 		{"an invitation is accepted by its link", "iam.member.accepted", func(x *servertest.Tenant, c *servertest.Client) []string {
-			complete(c.T(), c.Node, invitation(c.T(), x, servertest.NewEmail(), "viewer").Text("invitation_url"))
+			c.Node.Complete(c.T(), x.Invite(c.T(), servertest.NewEmail(), "viewer").Text("invitation_url"))
 			return []string{`status "invited" "active"`}
 		}},
 		{"an invitation is declined", "iam.member.declined", func(x *servertest.Tenant, c *servertest.Client) []string {
@@ -284,12 +284,12 @@ func inOrganizationLog() []update {
 			return []string{`status "disabled" "active"`}
 		}},
 		{"a user is renamed", "iam.user.renamed", func(x *servertest.Tenant, c *servertest.Client) []string {
-			form(c.T(), x.Node, "/account/name", atHome(x, newcomer(x)), "name", "Grace")
+			x.Node.Form(c.T(), "/account/name", atHome(x, newcomer(x)), "name", "Grace")
 			return []string{`name "Bob" "Grace"`}
 		}},
 		{"an account is recovered", "auth.account.recovered", func(x *servertest.Tenant, _ *servertest.Client) []string {
 			email := newcomer(x)
-			form(x.Owner.T(), x.Node, "/account/name", atHome(x, email), "name", "Grace")
+			x.Node.Form(x.Owner.T(), "/account/name", atHome(x, email), "name", "Grace")
 			atHome(x, email)
 			return []string{`name "Grace" "Bob"`}
 		}},
@@ -300,13 +300,13 @@ func inOrganizationLog() []update {
 func newcomer(x *servertest.Tenant) (email string) {
 	email = servertest.NewEmail()
 	invitation := x.Add(email, "viewer")
-	atCommandLine(x.Owner.T(), x.Node, atHome(x, email)).Join(invitation)
+	x.Node.CommandLine(x.Owner.T(), atHome(x, email)).Join(invitation)
 	return email
 }
 
 // atHome is a session of a person in a browser, who comes by a link of an operator.
 func atHome(x *servertest.Tenant, email string) (session string) {
-	return complete(x.Owner.T(), x.Node, operatorsLink(x.Owner.T(), x.Node, email))
+	return x.Node.Complete(x.Owner.T(), x.Node.OperatorsLink(x.Owner.T(), email))
 }
 
 func disabled(c *servertest.Client, email string) {
@@ -335,8 +335,8 @@ func TestAnUpdateTellsExactlyWhatItChanged(t *testing.T) {
 func TestTheRuleOfTheSecondFactorIsTold(t *testing.T) {
 	demanding(t, func(t *testing.T, _ dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		owner.signInByPasskey(t)
-		demand(atCommandLine(t, n, owner.session), x, true).OK()
-		row := newest(t, atCommandLine(t, n, owner.session), x.OrganizationAuditPath(), "iam.organization.settings_updated")
+		demand(n.CommandLine(t, owner.session), x, true).OK()
+		row := newest(t, n.CommandLine(t, owner.session), x.OrganizationAuditPath(), "iam.organization.settings_updated")
 		if diff := cmp.Diff([]string{`require_second_factor false true`}, told(row)); diff != "" {
 			t.Errorf("wanted (-), told (+):\n%s", diff)
 		}
@@ -398,7 +398,7 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 	}
 	send := func(path, session string, pairs ...string) {
 		t.Helper()
-		if status, _, _ := form(t, n, path, session, pairs...); status >= http.StatusBadRequest {
+		if status, _, _ := n.Form(t, path, session, pairs...); status >= http.StatusBadRequest {
 			t.Fatalf("%s is answered %d", path, status)
 		}
 	}
@@ -430,7 +430,7 @@ func mutateEverything(t *testing.T, n *servertest.Node) (shown []string) {
 
 	email, by, ctx := servertest.NewEmail(), db.Caller{}, t.Context()
 	n.User(t, email).Join(x.Add(email, "admin"))
-	session := complete(t, n, operatorsLink(t, n, email))
+	session := n.Complete(t, n.OperatorsLink(t, email))
 	send("/account/name", session, "name", "Walker")
 	invited := x.Add(servertest.NewEmail(), "viewer")
 	n.Clock.Advance(time.Second)
@@ -615,7 +615,7 @@ func TestEveryUpdateTellsWhatItChanged(t *testing.T) {
 
 func TestNoSecretAndNoAccountNumberReachesTheLog(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		planted := append(mutateEverything(t, n), plantedNumber, "0"+plantedNumber, goodPassword)
+		planted := append(mutateEverything(t, n), plantedNumber, "0"+plantedNumber, servertest.Password)
 		if len(planted) < 10 {
 			t.Fatalf("the answers showed only %d secrets", len(planted))
 		}

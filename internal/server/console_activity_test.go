@@ -18,7 +18,7 @@ import (
 // stage is a tenant and a node whose clock stands where the test puts it.
 type stage struct {
 	*servertest.Tenant
-	services
+	servertest.Services
 	node *servertest.Node
 	now  time.Time
 }
@@ -30,14 +30,14 @@ func onStage(t *testing.T, run func(t *testing.T, x *stage)) {
 		n := servertest.Start(t, store)
 		x := &stage{Tenant: n.Tenant(t), node: n}
 		d := store.OpenAt(t, func() time.Time { return x.now })
-		x.services = servicesOf(t, d, store.Vault(d))
+		x.Services = servertest.ServicesOf(t, d, store.Vault(d))
 		run(t, x)
 	})
 }
 
 func (x *stage) activity(t *testing.T, zone *time.Location) []auditlog.Day {
 	t.Helper()
-	days, err := x.audit.Activity30(t.Context(), callerOf(x.Owner), x.WorkspaceID, zone)
+	days, err := x.Services.Audit.Activity30(t.Context(), servertest.CallerOf(x.Owner), x.WorkspaceID, zone)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestConsoleActivityFollowsTheDaysOfAZone(t *testing.T) {
 					if at.Hour()%6 == 0 {
 						outcomes = []audit.Outcome{audit.Success, audit.Denied, audit.Failure}
 					}
-					happen(t, x.services.db, x.WorkspaceID, outcomes...)
+					happen(t, x.Services.DB, x.WorkspaceID, outcomes...)
 					date := at.In(zone).Format(time.DateOnly)
 					want[date] = auditlog.Day{Count: want[date].Count + len(outcomes), Refused: want[date].Refused + len(outcomes) - 1}
 				}
@@ -136,7 +136,7 @@ func moments(now time.Time) []time.Time {
 func TestConsoleActivityIsOneWorkspacesOwn(t *testing.T) {
 	onStage(t, func(t *testing.T, x *stage) {
 		x.now = time.Date(2020, 5, 5, 5, 0, 0, 0, time.UTC)
-		happen(t, x.services.db, x.node.First.WorkspaceID, audit.Success, audit.Denied)
+		happen(t, x.Services.DB, x.node.First.WorkspaceID, audit.Success, audit.Denied)
 		if last := x.activity(t, time.UTC)[29]; last.Count != 0 || last.Refused != 0 {
 			t.Errorf("the last day is %+v", last)
 		}
@@ -161,7 +161,24 @@ func TestConsoleActivityCountsSoMuchAndNoMore(t *testing.T) {
 			}
 		}
 		expect(auditlog.Day{Count: 5_000, Refused: 2_500})
-		happen(t, x.services.db, x.WorkspaceID, audit.Failure)
+		happen(t, x.Services.DB, x.WorkspaceID, audit.Failure)
 		expect(auditlog.Day{Count: 5_000, Refused: 2_501, More: true})
 	})
+}
+
+// fill makes many rows at once: sql selects from n, which has a column i from 1
+// to count. Its parameters begin with $2.
+func fill(t *testing.T, n *servertest.Node, count int, insert func(tx *db.Tx, i int) error) {
+	t.Helper()
+	_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
+		for i := range count {
+			if err := insert(tx, i); err != nil {
+				return struct{}{}, audit.Event{}, err
+			}
+		}
+		return struct{}{}, audit.None("made for a test"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -47,11 +47,11 @@ func selections(x *servertest.Tenant, rows []api.AuditEntry) [][]string {
 
 func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.EventfulTenant(t), servicesOf(t, n.DB, n.Vault)
+		x, s := n.EventfulTenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		for _, query := range selections(x, throughAPI(x.Owner, "workspace_id", x.WorkspaceID)) {
 			query := append(query, "limit", "4")
 			for next := query; ; {
-				page, err := invoke(t, s, x.Owner, s.audit.Page, next...)
+				page, err := servertest.Invoke(t, s, x.Owner, s.Audit.Page, next...)
 				if err != nil {
 					t.Fatalf("%v: %v", next, err)
 				}
@@ -70,7 +70,7 @@ func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 			}
 		}
 		for _, query := range [][]string{{}, {"workspace_id", x.WorkspaceID, "organization_id", x.OrganizationID}, {"workspace_id", x.WorkspaceID, "from", "x"}} {
-			if _, err := invoke(t, s, x.Owner, s.audit.Page, query...); faultCode(err) != api.CodeValidation {
+			if _, err := servertest.Invoke(t, s, x.Owner, s.Audit.Page, query...); servertest.FaultCode(err) != api.CodeValidation {
 				t.Errorf("%v: %v", query, err)
 			}
 		}
@@ -79,9 +79,9 @@ func TestConsolePageIsTheListOfTheAPI(t *testing.T) {
 
 func TestConsoleRowHasTheFormOfTheAPI(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, s := n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		x.Entry("<Ada> \u2028 \"A\"")
-		rows, err := s.audit.Recent(t.Context(), callerOf(x.Owner), x.WorkspaceID, 1)
+		rows, err := s.Audit.Recent(t.Context(), servertest.CallerOf(x.Owner), x.WorkspaceID, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,13 +106,13 @@ func rowOf(x *servertest.Tenant, id string) auditlog.GetInput {
 
 func TestConsoleRecentAndSingleRows(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.EventfulTenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, y, s := n.EventfulTenant(t), n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		for range 50 {
 			x.Entry("More")
 		}
 		all := throughAPI(x.Owner, "workspace_id", x.WorkspaceID)
 		for n, want := range map[int]int{-1: 0, 0: 0, 1: 1, 8: 8, 50: 50, 51: 50, 1 << 40: 50} {
-			got, err := s.audit.Recent(t.Context(), callerOf(x.Owner), x.WorkspaceID, n)
+			got, err := s.Audit.Recent(t.Context(), servertest.CallerOf(x.Owner), x.WorkspaceID, n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestConsoleRecentAndSingleRows(t *testing.T) {
 			}
 		}
 		for _, row := range all {
-			got, err := s.audit.Get(t.Context(), callerOf(x.Owner), rowOf(x, row.ID))
+			got, err := s.Audit.Get(t.Context(), servertest.CallerOf(x.Owner), rowOf(x, row.ID))
 			if err != nil || !cmp.Equal(got, row) {
 				t.Errorf("got %+v, want %+v: %v", got, row, err)
 			}
@@ -134,11 +134,11 @@ func TestConsoleRecentAndSingleRows(t *testing.T) {
 			"a row of another workspace": {y, all[0].ID}, "a row of no workspace": {x, ofOrganization},
 			"no row": {x, "aud_nothing"}, "no id": {x, ""},
 		} {
-			if _, err := s.audit.Get(t.Context(), callerOf(c.z.Owner), rowOf(c.z, c.id)); faultCode(err) != api.CodeNotFound {
+			if _, err := s.Audit.Get(t.Context(), servertest.CallerOf(c.z.Owner), rowOf(c.z, c.id)); servertest.FaultCode(err) != api.CodeNotFound {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		foreign, err := s.audit.Recent(t.Context(), callerOf(y.Owner), y.WorkspaceID, 50)
+		foreign, err := s.Audit.Recent(t.Context(), servertest.CallerOf(y.Owner), y.WorkspaceID, 50)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,11 +19,11 @@ import (
 
 func TestConsoleExportIsWhatTheAPILists(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.EventfulTenant(t), n.EventfulTenant(t), servicesOf(t, n.DB, n.Vault)
+		x, y, s := n.EventfulTenant(t), n.EventfulTenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		for _, query := range selections(x, throughAPI(x.Owner, "workspace_id", x.WorkspaceID)) {
 			for _, format := range []string{"csv", "ndjson"} {
 				want := throughAPI(x.Owner, query...)
-				got, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), append(query, "format", format)...)
+				got, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, nil), append(query, "format", format)...)
 				if err != nil {
 					t.Fatalf("%v: %v", query, err)
 				}
@@ -40,14 +40,14 @@ func TestConsoleExportIsWhatTheAPILists(t *testing.T) {
 
 func TestConsoleExportChecksItsInput(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, s := n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		ws := []string{"workspace_id", x.WorkspaceID}
 		for _, query := range [][]string{
 			append(ws, "format", "xlsx"), append(ws, "format", ""), {"format", "csv"}, append(ws, "format", "csv", "organization_id", x.OrganizationID),
 			append(ws, "format", "csv", "from", "x"), append(ws, "format", "csv", "action", "a\nb"), append(ws, "format", "csv", "actor", fmt.Sprintf("%201d", 1)),
 		} {
 			leaves(t, n, func() {
-				if _, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), query...); faultCode(err) != api.CodeValidation {
+				if _, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, nil), query...); servertest.FaultCode(err) != api.CodeValidation {
 					t.Errorf("%v: %v", query, err)
 				}
 			})
@@ -57,12 +57,12 @@ func TestConsoleExportChecksItsInput(t *testing.T) {
 
 func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.EventfulTenant(t), servicesOf(t, n.DB, n.Vault)
+		x, s := n.EventfulTenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		entry := x.Entry("Ada")
 		exports := func() []body { return x.Audit("&action=audit.exported") }
 		before := len(exports())
 		var during []int
-		rows, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(api.AuditEntry) error {
+		rows, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, func(api.AuditEntry) error {
 			during = append(during, len(exports())-before)
 			return nil
 		}), "workspace_id", x.WorkspaceID, "format", "csv", "resource_id", entry, "from", "1000", "to", "253402300799999")
@@ -89,7 +89,7 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 			"Exported the audit log as CSV (outcome failure, from 1970-01-01T00:00:00.005Z)": {"format", "csv", "from", "5", "outcome", "failure"},
 		} {
 			leaves(t, n, func() {
-				if _, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), append(query, "workspace_id", x.WorkspaceID)...); err != nil {
+				if _, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, nil), append(query, "workspace_id", x.WorkspaceID)...); err != nil {
 					t.Fatal(err)
 				}
 			}, storedRow{"audit.exported", "success", "audit"})
@@ -101,7 +101,7 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 		t.Run("also where the receiver goes away", func(t *testing.T) {
 			gone := errors.New("gone")
 			leaves(t, n, func() {
-				rows, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(api.AuditEntry) error { return gone }), "workspace_id", x.WorkspaceID, "format", "csv")
+				rows, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, func(api.AuditEntry) error { return gone }), "workspace_id", x.WorkspaceID, "format", "csv")
 				if !errors.Is(err, gone) || len(rows) != 1 {
 					t.Errorf("%d rows, %v", len(rows), err)
 				}
@@ -110,14 +110,14 @@ func TestConsoleExportIsOnRecordBeforeItsFirstRow(t *testing.T) {
 		t.Run("and nobody who is refused gets a row", func(t *testing.T) {
 			viewer := x.Member("viewer")
 			leaves(t, n, func() {
-				rows, err := invoke(t, s, viewer, exporting(s.audit.Export, nil), "workspace_id", x.WorkspaceID, "format", "csv")
-				if faultCode(err) != api.CodeForbidden || len(rows) != 0 {
+				rows, err := servertest.Invoke(t, s, viewer, exporting(s.Audit.Export, nil), "workspace_id", x.WorkspaceID, "format", "csv")
+				if servertest.FaultCode(err) != api.CodeForbidden || len(rows) != 0 {
 					t.Errorf("%d rows, %v", len(rows), err)
 				}
 			}, storedRow{"iam.access.denied", "denied", ""}) // which the endpoint records
 		})
 		t.Run("an organization's own is filed with it", func(t *testing.T) {
-			if _, err := invoke(t, s, x.Owner, exporting(s.audit.Export, nil), "organization_id", x.OrganizationID, "format", "csv"); err != nil {
+			if _, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, nil), "organization_id", x.OrganizationID, "format", "csv"); err != nil {
 				t.Fatal(err)
 			}
 			newest := x.Owner.On(t).Get(x.OrganizationAuditPath()).OK().List()[0]
@@ -141,7 +141,7 @@ func happen(t *testing.T, d *db.DB, workspaceID string, outcomes ...audit.Outcom
 
 func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		s := servicesOf(t, n.DB, n.Vault)
+		s := servertest.ServicesOf(t, n.DB, n.Vault)
 		for _, many := range []int{499, 500, 501, 1000} {
 			x := n.Tenant(t)
 			happen(t, n.DB, x.WorkspaceID, slices.Repeat([]audit.Outcome{audit.Success}, many-x.AuditCount())...)
@@ -150,7 +150,7 @@ func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
 				want = append(want, row.ID)
 			}
 			var got []string
-			_, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(r api.AuditEntry) error {
+			_, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, func(r api.AuditEntry) error {
 				got = append(got, r.ID)
 				if len(got)%100 == 1 {
 					happen(t, n.DB, x.WorkspaceID, audit.Success, audit.Denied)
@@ -169,7 +169,7 @@ func TestConsoleExportOfManyRowsWhileMoreArrive(t *testing.T) {
 func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		const receivers = 64
-		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, s := n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		arrived, goOn := make(chan error, 2*receivers), make(chan struct{})
 		var all sync.WaitGroup
 		var rows atomic.Int64
@@ -180,7 +180,7 @@ func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
 					arrived <- nil
 					<-goOn
 				})
-				_, err := invoke(t, s, x.Owner, exporting(s.audit.Export, func(api.AuditEntry) error { first(); return nil }),
+				_, err := servertest.Invoke(t, s, x.Owner, exporting(s.Audit.Export, func(api.AuditEntry) error { first(); return nil }),
 					"workspace_id", x.WorkspaceID, "format", "csv")
 				arrived <- err
 			})
@@ -202,11 +202,11 @@ func TestConsoleExportHoldsNothingWhileItsReceiverIsSlow(t *testing.T) {
 
 func TestConsoleExportEndsWithItsContext(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, s := n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, s := n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		happen(t, n.DB, x.WorkspaceID, slices.Repeat([]audit.Outcome{audit.Success}, 501)...)
 		ctx, cancel := context.WithCancel(t.Context())
 		seen := 0
-		err := bound(ctx, t, s, x.Owner, s.audit.Export, func(api.AuditEntry) error {
+		err := bound(ctx, t, s, x.Owner, s.Audit.Export, func(api.AuditEntry) error {
 			if seen++; seen == 500 {
 				cancel()
 			}
@@ -219,10 +219,10 @@ func TestConsoleExportEndsWithItsContext(t *testing.T) {
 }
 
 // bound exports with a context of its own.
-func bound[In any](ctx context.Context, t *testing.T, s services, c *servertest.Client,
+func bound[In any](ctx context.Context, t *testing.T, s servertest.Services, c *servertest.Client,
 	export func(context.Context, db.Caller, In, func(api.AuditEntry) error) error, each func(api.AuditEntry) error, query ...string) error {
 	t.Helper()
-	_, err := invoke(t, s, c, func(_ context.Context, by db.Caller, in In) (struct{}, error) {
+	_, err := servertest.Invoke(t, s, c, func(_ context.Context, by db.Caller, in In) (struct{}, error) {
 		return struct{}{}, export(ctx, by, in, each)
 	}, query...)
 	return err

@@ -19,11 +19,6 @@ func person(x *servertest.Tenant, name string) body {
 	return body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "name": name}
 }
 
-// once sends a request with an idempotency key.
-func once(c *servertest.Client, key, method, path string, content any) *servertest.Answer {
-	return c.Do(method, path, content, keyHeader, key)
-}
-
 // replayed demands that an answer is an earlier one, byte for byte.
 func replayed(t *testing.T, first, again *servertest.Answer) {
 	t.Helper()
@@ -42,9 +37,9 @@ func TestIdempotentReplay(t *testing.T) {
 		t.Run("it happens once and is answered twice", func(t *testing.T) {
 			c, name := x.Owner.On(t), "Only Once"
 			var first *servertest.Answer
-			leaves(t, n, func() { first = once(c, "create-1", "POST", "/v1/directory", person(x, name)).OK() },
+			leaves(t, n, func() { first = c.Once("create-1", "POST", "/v1/directory", person(x, name)).OK() },
 				storedRow{"directory.entry.created", "success", "directory_entry"})
-			leaves(t, n, func() { replayed(t, first, once(c, "create-1", "POST", "/v1/directory", person(x, name))) })
+			leaves(t, n, func() { replayed(t, first, c.Once("create-1", "POST", "/v1/directory", person(x, name))) })
 			if made := n.Count(t, `SELECT count(*) FROM directory_entry WHERE label = $1`, name); made != 1 {
 				t.Errorf("%d entries were made", made)
 			}
@@ -63,23 +58,23 @@ func TestIdempotentReplay(t *testing.T) {
 				{"DELETE", x.Path("/roles/repeated"), nil},
 			} {
 				key := step.method + step.path
-				first := once(c, key, step.method, step.path, step.body).OK()
-				leaves(t, n, func() { replayed(t, first, once(c, key, step.method, step.path, step.body)) })
+				first := c.Once(key, step.method, step.path, step.body).OK()
+				leaves(t, n, func() { replayed(t, first, c.Once(key, step.method, step.path, step.body)) })
 			}
 		})
 
 		t.Run("a key of another request is a conflict", func(t *testing.T) {
 			c, entry := x.Owner.On(t), x.Entry("Contested")
-			once(c, "used", "PATCH", "/v1/directory/"+entry, body{"name": "Mine"}).OK()
+			c.Once("used", "PATCH", "/v1/directory/"+entry, body{"name": "Mine"}).OK()
 			for name, again := range map[string]func() *servertest.Answer{
 				"body": func() *servertest.Answer {
-					return once(c, "used", "PATCH", "/v1/directory/"+entry, body{"name": "Yours"})
+					return c.Once("used", "PATCH", "/v1/directory/"+entry, body{"name": "Yours"})
 				},
 				"path": func() *servertest.Answer {
-					return once(c, "used", "PATCH", "/v1/directory/"+x.Entry("Other"), body{"name": "Mine"})
+					return c.Once("used", "PATCH", "/v1/directory/"+x.Entry("Other"), body{"name": "Mine"})
 				},
 				"method": func() *servertest.Answer {
-					return once(c, "used", "DELETE", "/v1/directory/"+entry, body{"name": "Mine"})
+					return c.Once("used", "DELETE", "/v1/directory/"+entry, body{"name": "Mine"})
 				},
 			} {
 				if got := again().Fails(409, "IDEMPOTENCY_CONFLICT").Header.Get("Retry-After"); got != "" {
@@ -93,7 +88,7 @@ func TestIdempotentReplay(t *testing.T) {
 
 		t.Run("the alias is the same header", func(t *testing.T) {
 			c, request := x.Owner.On(t), person(x, "Alias")
-			first := once(c, "alias", "POST", "/v1/directory", request).OK()
+			first := c.Once("alias", "POST", "/v1/directory", request).OK()
 			replayed(t, first, c.Do("POST", "/v1/directory", request, "X-"+keyHeader, "alias"))
 			replayed(t, first, c.Do("POST", "/v1/directory", request, keyHeader, "alias", "X-"+keyHeader, "alias"))
 			c.Do("POST", "/v1/directory", request, keyHeader, "alias", "X-"+keyHeader, "other").Invalid(keyHeader)
@@ -103,17 +98,17 @@ func TestIdempotentReplay(t *testing.T) {
 			c := x.Owner.On(t)
 			leaves(t, n, func() {
 				for _, key := range []string{"", strings.Repeat("k", 256), "caf\xc3\xa9", "\xff", "two words", "tab\tbed"} {
-					once(c, key, "POST", "/v1/directory", person(x, "Bad Key")).Invalid(keyHeader)
+					c.Once(key, "POST", "/v1/directory", person(x, "Bad Key")).Invalid(keyHeader)
 				}
 			})
 			for _, key := range []string{"!", "~", strings.Repeat("k", 255), `{"a":[1]}/\'<>`} {
-				once(c, key, "POST", "/v1/directory", person(x, "Good Key")).OK()
+				c.Once(key, "POST", "/v1/directory", person(x, "Good Key")).OK()
 			}
 		})
 
 		t.Run("a read does not care", func(t *testing.T) {
 			for range 2 {
-				if got := once(x.Owner.On(t), "read", "GET", "/v1/workspaces", nil).OK().Header.Get("Idempotent-Replayed"); got != "" {
+				if got := x.Owner.On(t).Once("read", "GET", "/v1/workspaces", nil).OK().Header.Get("Idempotent-Replayed"); got != "" {
 					t.Errorf("a read was replayed")
 				}
 			}
@@ -135,10 +130,10 @@ func TestIdempotencyIsTheCallers(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		colleague := x.Member("member")
-		first := once(x.Owner, "shared", "POST", "/v1/directory", person(x, "Mine")).OK()
+		first := x.Owner.Once("shared", "POST", "/v1/directory", person(x, "Mine")).OK()
 
 		t.Run("another user may use the same key", func(t *testing.T) {
-			other := once(colleague.On(t), "shared", "POST", "/v1/directory", person(x, "Mine")).OK()
+			other := colleague.On(t).Once("shared", "POST", "/v1/directory", person(x, "Mine")).OK()
 			if other.Text("id") == first.Text("id") || other.Header.Get("Idempotent-Replayed") != "" {
 				t.Errorf("the answer of somebody else came back: %s", other.Body)
 			}
@@ -171,12 +166,12 @@ func TestRefusalsAreKept(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				by := try.by.On(t)
-				first := once(by, name, try.method, try.path, try.body)
+				first := by.Once(name, try.method, try.path, try.body)
 				if first.Status != try.status {
 					t.Fatalf("got %d %s", first.Status, first.Body)
 				}
 				try.mend()
-				leaves(t, n, func() { replayed(t, first, once(by, name, try.method, try.path, try.body)) })
+				leaves(t, n, func() { replayed(t, first, by.Once(name, try.method, try.path, try.body)) })
 				by.Do(try.method, try.path, try.body).OK()
 			})
 		}
@@ -187,7 +182,7 @@ func TestIdempotencyEndsAfterADay(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		ws := n.First.WorkspaceID
 		create := func() *servertest.Answer {
-			return once(n.Admin(t), "daily", "POST", "/v1/directory", body{"workspace_id": ws, "type": "person", "fields": body{}}).OK()
+			return n.Admin(t).Once("daily", "POST", "/v1/directory", body{"workspace_id": ws, "type": "person", "fields": body{}}).OK()
 		}
 		tidy := func() {
 			if err := n.Server.Tidy(t.Context()); err != nil {
@@ -218,8 +213,8 @@ func TestIdempotencyEndsAfterADay(t *testing.T) {
 func TestReplayedSecretIsStoredNowhereInClear(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Tenant(t).Owner
-		first := once(c, "new-key", "POST", "/v1/api-keys", body{"name": "CI"}).OK()
-		replayed(t, first, once(c, "new-key", "POST", "/v1/api-keys", body{"name": "CI"}))
+		first := c.Once("new-key", "POST", "/v1/api-keys", body{"name": "CI"}).OK()
+		replayed(t, first, c.Once("new-key", "POST", "/v1/api-keys", body{"name": "CI"}))
 		n.Login(t, first.Text("api_key"))
 		if keys := c.Get("/v1/api-keys").OK().Column("name"); len(keys) != 2 {
 			t.Errorf("keys are %v, want one more than at first", keys)
@@ -246,10 +241,10 @@ func TestReplaySurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		x := servertest.Start(t, store).Tenant(t)
-		first := once(x.Owner, "restart", "POST", "/v1/directory", person(x, "Durable")).OK()
+		first := x.Owner.Once("restart", "POST", "/v1/directory", person(x, "Durable")).OK()
 		again := x.Owner.On(t)
 		again.Node = servertest.Start(t, store)
-		replayed(t, first, once(again, "restart", "POST", "/v1/directory", person(x, "Durable")))
-		once(again, "restart", "POST", "/v1/directory", person(x, "Changed")).Fails(409, "IDEMPOTENCY_CONFLICT")
+		replayed(t, first, again.Once("restart", "POST", "/v1/directory", person(x, "Durable")))
+		again.Once("restart", "POST", "/v1/directory", person(x, "Changed")).Fails(409, "IDEMPOTENCY_CONFLICT")
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"bursar/internal/db/dbtest"
 	"bursar/internal/identity"
 	"bursar/internal/server/servertest"
-	"bursar/internal/wait"
 )
 
 // What an operation demands, where it is no permission.
@@ -408,19 +407,7 @@ func aWaitingImport(x *servertest.Tenant, _ *servertest.Client) request {
 // importAccount imports a file with an account and returns the approval that it waits for.
 func importAccount(x *servertest.Tenant, number string) string {
 	x.Owner.T().Helper()
-	return importLines(x, "person,Ada,bank,Ada,"+number+"\n")
-}
-
-// importLines is importAccount for lines of a file.
-func importLines(x *servertest.Tenant, lines string) string {
-	x.Owner.T().Helper()
-	id := x.Owner.Do("POST", "/v1/directory/imports?format=csv&workspace_id="+x.WorkspaceID,
-		"type,name,method.provider,method.account_name,method.account_id\n"+lines, "Content-Type", "application/octet-stream").OK().Text("id")
-	x.Node.RunImports(x.Owner.T())
-	wait.Until(x.Owner.T(), "the import ends", func() bool { // by a node in the background, maybe
-		return x.Owner.Get("/v1/directory/imports/"+id).OK().Text("status") == "completed"
-	})
-	return x.Owner.Get("/v1/directory/imports/" + id).OK().Text("approval_id")
+	return x.ImportLines("person,Ada,bank,Ada," + number + "\n")
 }
 
 // aPolicy is one that protects more than the present one, so it is good at once.

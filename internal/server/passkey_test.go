@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"bursar/internal/config"
 	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
+	"bursar/internal/mail/smtptest"
 	"bursar/internal/server/servertest"
 )
 
@@ -46,7 +48,7 @@ func TestAPasskeyAnswersAChallengeOnce(t *testing.T) {
 		other := servertest.Start(t, store, func(c *config.Serve) { c.PublicURL = n.PublicURL })
 		email := servertest.NewEmail()
 		user := n.User(t, email)
-		secret := complete(t, n, operatorsLink(t, n, email))
+		secret := n.Complete(t, n.OperatorsLink(t, email))
 		session := "bursar_session=" + secret
 		device := newAuthenticator(t, n.PublicURL, "localhost")
 
@@ -83,7 +85,7 @@ func TestAPasskeyAnswersAChallengeOnce(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if status, _, _ := form(t, n, "/account/passkeys/"+id+"/remove", secret); status != http.StatusSeeOther {
+			if status, _, _ := n.Form(t, "/account/passkeys/"+id+"/remove", secret); status != http.StatusSeeOther {
 				t.Fatalf("removing it is answered %d", status)
 			}
 			for name, node := range map[string]*servertest.Node{"the same node": n, "another node": other} {
@@ -93,4 +95,32 @@ func TestAPasskeyAnswersAChallengeOnce(t *testing.T) {
 			}
 		})
 	})
+}
+
+// Invitations that wait for a mail server must not keep anybody from recovering their
+// account, and one that cannot be mailed is not stored.
+func TestPeopleAreToldOfPasskeysWhateverIsInvited(t *testing.T) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+		x, bob := n.Tenant(t), newResident(t, n)
+		box.Down()
+		for range 300 {
+			if answer := x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}); answer.Status != http.StatusOK {
+				break
+			}
+		}
+		box.Up()
+		bob.addPasskey(t)
+		bob.removePasskeys(t)
+		wanted := []string{"A passkey was added to your Bursar account", "A passkey was removed from your Bursar account"}
+		for count := 1; len(wanted) > 0; count++ {
+			got := box.Wait(t, count)[count-1]
+			if got.To[0] != bob.email || got.Subject != wanted[0] {
+				continue
+			}
+			if !strings.Contains(got.Text, "It is called “Laptop”.") {
+				t.Errorf("the message says %q", got.Text)
+			}
+			wanted = wanted[1:]
+		}
+	}, servertest.AtLocalhost())
 }

@@ -230,12 +230,12 @@ func TestAStoredAnswerTellsAnAccountNumberOnlyToWhoMayReadItNow(t *testing.T) {
 		path := "/v1/directory/" + x.Entry("Ada") + "/receiving-methods"
 		method := one.Post(path, servertest.Account("0917556677")).OK().Text("id")
 		requests := map[string]func() *servertest.Answer{
-			"an added method": func() *servertest.Answer { return once(one, "add", "POST", path, servertest.Account("5566778899")) },
+			"an added method": func() *servertest.Answer { return one.Once("add", "POST", path, servertest.Account("5566778899")) },
 			"a method": func() *servertest.Answer {
-				return once(one, "read", "PATCH", path+"/"+method, body{"is_default": true})
+				return one.Once("read", "PATCH", path+"/"+method, body{"is_default": true})
 			},
 			"a changed account": func() *servertest.Answer {
-				return once(one, "change", "PATCH", path+"/"+method, body{"provider": "wallet"})
+				return one.Once("change", "PATCH", path+"/"+method, body{"provider": "wallet"})
 			},
 		}
 		first := map[string]*servertest.Answer{}

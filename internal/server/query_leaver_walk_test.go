@@ -73,18 +73,18 @@ func (w *tour) operations() {
 	email := servertest.NewEmail()
 	n.User(w.t, email).Operate("ops.access", "ops.money")
 	other := n.User(w.t, servertest.NewEmail()).Operate("ops.access", "ops.money")
-	session := complete(w.t, n, operatorsLink(w.t, n, email))
+	session := n.Complete(w.t, n.OperatorsLink(w.t, email))
 	w.begin("the pages of operators")
 	x.Owner.Post(x.Path("/payout-stop"), body{"reason": "a drill", "mode": "sandbox"}).OK()
 	approver := x.Member("admin")
 	for _, path := range []string{"/ops", "/ops/organizations", "/ops/users?q=user", "/ops/users?q=" + approver.UserID, "/ops/requests", "/ops/audit"} {
-		if status := page(w.t, n, path, session); status != http.StatusOK {
+		if status := n.Page(w.t, path, session); status != http.StatusOK {
 			w.t.Errorf("%s: %d", path, status)
 		}
 	}
 	send := func(path string, pairs ...string) {
 		w.t.Helper()
-		if status, _, _ := form(w.t, n, path, session, pairs...); status >= http.StatusBadRequest {
+		if status, _, _ := n.Form(w.t, path, session, pairs...); status >= http.StatusBadRequest {
 			w.t.Errorf("%s: %d", path, status)
 		}
 	}

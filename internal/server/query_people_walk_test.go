@@ -141,10 +141,10 @@ func (w *tour) corners() {
 	x, owner := w.town.large, w.town.large.Owner
 	w.begin("a change that is asked for again, and once more the day after")
 	create := body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "tags": []string{"common", "new"}}
-	once(owner, "walk", "POST", "/v1/directory", create).OK()
-	once(owner, "walk", "POST", "/v1/directory", create).OK()
+	owner.Once("walk", "POST", "/v1/directory", create).OK()
+	owner.Once("walk", "POST", "/v1/directory", create).OK()
 	w.town.change(`UPDATE idempotency SET created_at = 1 WHERE created_at >= $1`, w.town.now)
-	once(owner, "walk", "POST", "/v1/directory", create).OK()
+	owner.Once("walk", "POST", "/v1/directory", create).OK()
 	w.begin("entries with a word that very many have")
 	for range 520 {
 		owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}, "label": "Payee 2025"}).OK()
@@ -243,7 +243,7 @@ func (w *tour) approvals() {
 	second.Approve(file).OK()
 	w.node.RunDecisions(w.t)
 	w.begin("a file of many lines")
-	second.Approve(importLines(x, strings.Repeat("person,Ada,bank,Ada,00070009\n", 120))).OK()
+	second.Approve(x.ImportLines(strings.Repeat("person,Ada,bank,Ada,00070009\n", 120))).OK()
 	w.node.RunDecisions(w.t)
 	w.begin("a file that renames a payee")
 	known := owner.Post("/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "name": "Renamed", "external_id": "RENAMED", "fields": body{}}).OK().Text("id")
@@ -301,22 +301,22 @@ func (w *tour) console() {
 	email := servertest.NewEmail()
 	n.User(t, email).Join(x.Add(email, "viewer"))
 	w.town.change(`UPDATE account SET email_proof = $1 WHERE email = $2`, x.OrganizationID, email) // as by a link that was shown
-	complete(t, n, operatorsLink(t, n, email))
+	n.Complete(t, n.OperatorsLink(t, email))
 	w.begin("the link of an operator")
 	email = servertest.NewEmail()
 	n.User(t, email).Join(x.Add(email, "admin"))
-	session := complete(t, n, operatorsLink(t, n, email))
+	session := n.Complete(t, n.OperatorsLink(t, email))
 	open := func(path string) {
 		t.Helper()
 		w.begin("the page " + path)
-		if status := page(t, n, path, session); status != http.StatusOK {
+		if status := n.Page(t, path, session); status != http.StatusOK {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
 	send := func(path string, pairs ...string) {
 		t.Helper()
 		w.begin("the form " + path)
-		if status, _, _ := form(t, n, path, session, pairs...); status >= http.StatusBadRequest {
+		if status, _, _ := n.Form(t, path, session, pairs...); status >= http.StatusBadRequest {
 			t.Errorf("%s: %d", path, status)
 		}
 	}
@@ -338,9 +338,9 @@ func (w *tour) console() {
 	send(room("/members/" + invited.Text("user_id") + "/link"))
 	open(room("/members?status=invited"))
 	w.begin("an invitation is taken by a link that was shown")
-	complete(t, n, w.shownLink(x, servertest.NewEmail()))
+	n.Complete(t, w.shownLink(x, servertest.NewEmail()))
 	send("/account/name", "name", "Walker")
-	atCommandLine(t, n, session)
+	n.CommandLine(t, session)
 	send("/account/sessions/" + w.value(`SELECT id FROM session WHERE account_id = $1 AND secret_hash IS NULL AND revoked_at IS NULL`, w.account(email)) + "/end")
 	n.Clock.Advance(2 * time.Minute)
 	open("/account")
@@ -349,7 +349,7 @@ func (w *tour) console() {
 	client := w.value(`SELECT id FROM account WHERE kind = 'client' AND name = $1`, "Walker")
 	send(room("/clients/" + client + "/rotate"))
 	send(room("/clients/" + client + "/revoke"))
-	send("/signin", "email", email, "password", goodPassword)
+	send("/signin", "email", email, "password", servertest.Password)
 }
 
 // shownLink invites somebody as a server does that sends no mail.
@@ -390,7 +390,7 @@ func (w *tour) people() {
 	w.must(err)
 	links := identity.NewLinks(w.node.PublicURL, mailer)
 	email := servertest.NewEmail()
-	provider := oidctest.Start(t, oidctest.User{Email: email, Verified: true, Password: goodPassword}, w.node.PublicURL+signin.CallbackPath)
+	provider := oidctest.Start(t, oidctest.User{Email: email, Verified: true, Password: servertest.Password}, w.node.PublicURL+signin.CallbackPath)
 	door, err := signin.New(w.node.DB, w.node.Vault, links, signin.Config{PublicURL: w.node.PublicURL,
 		Provider: signin.Provider{Issuer: provider.Issuer, ClientID: provider.ClientID, ClientSecret: provider.ClientSecret}})
 	w.must(err)
@@ -428,14 +428,14 @@ func (w *tour) people() {
 	w.town.change(`UPDATE organization SET require_second_factor = TRUE WHERE id = $1`, w.town.large.OrganizationID)
 	w.must(door.DisableTOTP(ctx, me, code(30*time.Second)))
 	w.town.change(`UPDATE organization SET require_second_factor = FALSE WHERE id = $1`, w.town.large.OrganizationID)
-	w.must(door.ChangePassword(ctx, me, "", goodPassword, true))
+	w.must(door.ChangePassword(ctx, me, "", servertest.Password, true))
 	w.must(door.RemovePasskey(ctx, me, w.value(`SELECT id FROM passkey WHERE account_id = $1`, me.ID)))
 
 	w.begin("single sign-on, and a link that is asked for")
 	for range 2 {
 		location, state, err := door.StartSSO(ctx, false)
 		w.must(err)
-		_, err = door.FinishSSO(ctx, me, state, oidctest.SignIn(t, location, email, goodPassword))
+		_, err = door.FinishSSO(ctx, me, state, oidctest.SignIn(t, location, email, servertest.Password))
 		w.must(err)
 	}
 	invited := servertest.NewEmail()

@@ -37,7 +37,7 @@ func newResident(t testing.TB, n *servertest.Node) *resident {
 // newResidentOf does the same with an account that exists.
 func newResidentOf(t testing.TB, n *servertest.Node, email string) *resident {
 	t.Helper()
-	complete(t, n, operatorsLink(t, n, email))
+	n.Complete(t, n.OperatorsLink(t, email))
 	_, key, err := n.Identity.CreateKeyFor(t.Context(), db.Caller{}, email, identity.NewKey{Name: "test", Scope: audit.Scope{Administer: true}})
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func newResidentOf(t testing.TB, n *servertest.Node, email string) *resident {
 // signIn signs in with the password.
 func (r *resident) signIn(t testing.TB) {
 	t.Helper()
-	status, _, session := form(t, r.node, "/signin", "", "email", r.email, "password", goodPassword)
+	status, _, session := r.node.Form(t, "/signin", "", "email", r.email, "password", servertest.Password)
 	if status != http.StatusSeeOther || session == "" {
 		t.Fatalf("the sign-in is answered %d", status)
 	}
@@ -107,7 +107,7 @@ func (r *resident) removePasskeys(t testing.TB) (status int) {
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		status, _, _ = form(t, r.node, "/account/passkeys/"+id+"/remove", r.session)
+		status, _, _ = r.node.Form(t, "/account/passkeys/"+id+"/remove", r.session)
 	}
 	return status
 }
@@ -136,7 +136,7 @@ func demanding(t *testing.T, run func(t *testing.T, store dbtest.Store, n *serve
 func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		bob, elsewhere := newResident(t, n), n.Tenant(t)
-		command := atCommandLine(t, n, bob.session)
+		command := n.CommandLine(t, bob.session)
 		command.Join(x.Add(bob.email, "admin"))
 		command.Join(elsewhere.Add(bob.email, "admin"))
 		inside := []string{x.Path(""), x.Path("/members"), "/v1/directory?workspace_id=" + x.WorkspaceID, "/v1/audit?workspace_id=" + x.WorkspaceID,
@@ -154,7 +154,7 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 		command.Get(elsewhere.Path("")).OK()
 		command.Get("/v1/auth/me").OK()
 		machine.Get(x.Path("")).OK()
-		once(command, "retry", "POST", "/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}}).Fails(403, "SECOND_FACTOR_REQUIRED")
+		command.Once("retry", "POST", "/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}}).Fails(403, "SECOND_FACTOR_REQUIRED")
 		n.User(t, servertest.NewEmail()).Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
 
 		t.Run("also by a key that would outlast the session", func(t *testing.T) {
@@ -171,16 +171,16 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 		})
 		t.Run("on its pages, and on those that change how they sign in", func(t *testing.T) {
 			for _, path := range []string{"/", "/w/" + x.WorkspaceID, "/w/" + x.WorkspaceID + "/members", "/account/password"} {
-				if status := page(t, n, path, bob.session); status != http.StatusSeeOther {
+				if status := n.Page(t, path, bob.session); status != http.StatusSeeOther {
 					t.Errorf("%s is answered %d", path, status)
 				}
 			}
 			for _, path := range []string{"/w/" + elsewhere.WorkspaceID, "/w/" + elsewhere.WorkspaceID + "/members", "/account", "/device", "/account/second-factor", "/account/totp"} {
-				if status := page(t, n, path, bob.session); status != http.StatusOK {
+				if status := n.Page(t, path, bob.session); status != http.StatusOK {
 					t.Errorf("%s is answered %d", path, status)
 				}
 			}
-			if status, location, _ := form(t, n, "/w/"+x.WorkspaceID+"/keys", bob.session, "name", "escape"); status != http.StatusSeeOther || location != "/account/second-factor" {
+			if status, location, _ := n.Form(t, "/w/"+x.WorkspaceID+"/keys", bob.session, "name", "escape"); status != http.StatusSeeOther || location != "/account/second-factor" {
 				t.Errorf("a form is answered %d to %s", status, location)
 			}
 		})
@@ -188,28 +188,28 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 			if status, answer := bob.addPasskey(t); status != http.StatusOK {
 				t.Fatalf("the passkey is answered %d %s", status, answer)
 			}
-			if status := page(t, n, "/w/"+x.WorkspaceID, bob.session); status != http.StatusOK {
+			if status := n.Page(t, "/w/"+x.WorkspaceID, bob.session); status != http.StatusOK {
 				t.Errorf("then the page is answered %d", status)
 			}
 			command.On(t).Get(x.Path("")).Fails(403, "SECOND_FACTOR_REQUIRED")
-			later := atCommandLine(t, n, bob.session)
+			later := n.CommandLine(t, bob.session)
 			later.Get(x.Path("")).OK()
-			once(later, "retry", "POST", "/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}}).OK()
+			later.Once("retry", "POST", "/v1/directory", body{"workspace_id": x.WorkspaceID, "type": "person", "fields": body{}}).OK()
 			later.Post("/v1/api-keys", body{"name": "good"}).OK()
 		})
 		t.Run("and whoever has one must sign in with it", func(t *testing.T) {
 			bob.signIn(t)
-			if status := page(t, n, "/", bob.session); status != http.StatusSeeOther {
+			if status := n.Page(t, "/", bob.session); status != http.StatusSeeOther {
 				t.Errorf("a password alone is answered %d", status)
 			}
 			if status, answer := bob.addPasskey(t); status != http.StatusForbidden {
 				t.Errorf("with a password alone another passkey is answered %d %s", status, answer)
 			}
 			bob.signInByPasskey(t)
-			if status := page(t, n, "/w/"+x.WorkspaceID, bob.session); status != http.StatusOK {
+			if status := n.Page(t, "/w/"+x.WorkspaceID, bob.session); status != http.StatusOK {
 				t.Errorf("the passkey is answered %d", status)
 			}
-			atCommandLine(t, n, bob.session).Get(x.Path("")).OK()
+			n.CommandLine(t, bob.session).Get(x.Path("")).OK()
 		})
 		t.Run("and cannot remove it", func(t *testing.T) {
 			if status := bob.removePasskeys(t); status != http.StatusUnprocessableEntity {
@@ -230,7 +230,7 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 func TestADemandedSecondFactorKeepsNoOneIn(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		ann, bob := newResident(t, n), newResident(t, n)
-		command := atCommandLine(t, n, bob.session)
+		command := n.CommandLine(t, bob.session)
 		command.Join(x.Add(bob.email, "viewer"))
 		ann.Join(x.Add(ann.email, "viewer"))
 		x.Owner.Post(x.OrganizationPath("/owners"), body{"user_id": bob.UserID}).OK()
@@ -244,10 +244,10 @@ func TestADemandedSecondFactorKeepsNoOneIn(t *testing.T) {
 		command.Get(x.OrganizationPath("")).Fails(404, "RESOURCE_NOT_FOUND")
 
 		t.Run("also in the console", func(t *testing.T) {
-			if status := page(t, n, "/w/"+x.WorkspaceID, ann.session); status != http.StatusSeeOther {
+			if status := n.Page(t, "/w/"+x.WorkspaceID, ann.session); status != http.StatusSeeOther {
 				t.Errorf("the page is answered %d", status)
 			}
-			if status, location, _ := form(t, n, "/account/second-factor/leave/"+x.WorkspaceID, ann.session); status != http.StatusSeeOther || location != "/" {
+			if status, location, _ := n.Form(t, "/account/second-factor/leave/"+x.WorkspaceID, ann.session); status != http.StatusSeeOther || location != "/" {
 				t.Errorf("leaving is answered %d to %s", status, location)
 			}
 			ann.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
@@ -267,23 +267,23 @@ func TestWhoDemandsASecondFactorHasOne(t *testing.T) {
 			return demanded
 		}
 		demand(x.Owner, x, true).Fails(403, "SECOND_FACTOR_REQUIRED") // an API key, and no factor
-		command := atCommandLine(t, n, owner.session)
+		command := n.CommandLine(t, owner.session)
 		demand(command, x, true).Fails(403, "SECOND_FACTOR_REQUIRED")
 		owner.addPasskey(t)
 		owner.signIn(t)
-		demand(atCommandLine(t, n, owner.session), x, true).Fails(403, "SECOND_FACTOR_REQUIRED") // signed in without it
+		demand(n.CommandLine(t, owner.session), x, true).Fails(403, "SECOND_FACTOR_REQUIRED") // signed in without it
 		if settings(x.Owner) {
 			t.Fatal("it is demanded")
 		}
 
 		owner.signInByPasskey(t)
-		command = atCommandLine(t, n, owner.session)
+		command = n.CommandLine(t, owner.session)
 		n.Clock.Advance(16 * time.Minute)
 		demand(command, x, true).Fails(403, "RECENT_LOGIN_REQUIRED")
 		command.Patch(x.OrganizationPath("/settings"), body{"name": "Same rule", "require_second_factor": false}).OK()
 		demand(x.Member("admin"), x, true).Fails(403, "FORBIDDEN")
 		owner.signInByPasskey(t)
-		command = atCommandLine(t, n, owner.session)
+		command = n.CommandLine(t, owner.session)
 		demand(command, x, true).OK()
 		if !settings(command) {
 			t.Error("it is not demanded")
@@ -299,18 +299,18 @@ func TestADemandReachesEveryNode(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		there := servertest.Start(t, store, func(c *config.Serve) { c.PublicURL = n.PublicURL })
 		bob := newResident(t, n)
-		here := atCommandLine(t, n, bob.session)
+		here := n.CommandLine(t, bob.session)
 		here.Join(x.Add(bob.email, "viewer"))
 		command := there.Holder(t, here.Token)
 		command.Get(x.Path("")).OK()
-		if status := page(t, there, "/w/"+x.WorkspaceID, bob.session); status != http.StatusOK {
+		if status := there.Page(t, "/w/"+x.WorkspaceID, bob.session); status != http.StatusOK {
 			t.Fatalf("the page is answered %d", status)
 		}
 		demand(x.Owner, x, true).OK()
 		wait.Until(t, "the demand", func() bool { return command.Get(x.Path("")).Status == 403 })
-		wait.Until(t, "the demand of a browser", func() bool { return page(t, there, "/w/"+x.WorkspaceID, bob.session) == http.StatusSeeOther })
+		wait.Until(t, "the demand of a browser", func() bool { return there.Page(t, "/w/"+x.WorkspaceID, bob.session) == http.StatusSeeOther })
 		bob.addPasskey(t)
-		wait.Until(t, "the factor", func() bool { return page(t, there, "/w/"+x.WorkspaceID, bob.session) == http.StatusOK })
+		wait.Until(t, "the factor", func() bool { return there.Page(t, "/w/"+x.WorkspaceID, bob.session) == http.StatusOK })
 	})
 }
 

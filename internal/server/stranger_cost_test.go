@@ -153,7 +153,7 @@ func TestAttemptsCountAtAllNodesAndAfterARestart(t *testing.T) {
 			call   func(n *servertest.Node) (status int)
 		}{
 			"passwords": {10, func(n *servertest.Node) int {
-				status, _, _ := form(t, n, "/signin", "", "email", "ada@example.com", "password", "a guess that is wrong")
+				status, _, _ := n.Form(t, "/signin", "", "email", "ada@example.com", "password", "a guess that is wrong")
 				return status
 			}},
 			"keys": {20, func(n *servertest.Node) int {

@@ -79,13 +79,13 @@ func TestJoiningOpensNoViewOnLogins(t *testing.T) {
 		user := n.User(t, servertest.NewEmail())
 		user.Join(host.Add(user.Email(), "viewer"))
 		host.Owner.Post(host.OrganizationPath("/owners"), servertest.Body{"user_id": user.UserID}).OK()
-		session := complete(t, n, operatorsLink(t, n, user.Email()))
+		session := n.Complete(t, n.OperatorsLink(t, user.Email()))
 		if got := loginsSeenBy(host, user.UserID); got != 0 {
 			t.Errorf("whom they joined sees %d logins", got)
 		}
-		me := atCommandLine(t, n, session)
+		me := n.CommandLine(t, session)
 		own := me.Post("/v1/organizations", servertest.Body{"name": "Own"}).OK().Text("id")
-		atCommandLine(t, n, session)
+		n.CommandLine(t, session)
 		if got := len(me.Get("/v1/audit?organization_id=" + own + "&action=auth.session.created").OK().List()); got != 1 {
 			t.Errorf("their own organization sees %d logins", got)
 		}

@@ -13,6 +13,7 @@ import (
 	"bursar/internal/db"
 	"bursar/internal/directory"
 	"bursar/internal/directory/transfer"
+	"bursar/internal/wait"
 	"bursar/internal/web"
 )
 
@@ -219,4 +220,16 @@ func (c *Client) Bulk(action string, more Body) *Answer {
 func Changed(a *Answer) string {
 	o := a.Object()
 	return fmt.Sprint(o["status"], " ", o["changed"], " ", o["unchanged"], " ", o["refused"])
+}
+
+// ImportLines imports lines of people with their accounts into the tenant's workspace, and returns the approval that waits.
+func (x *Tenant) ImportLines(lines string) (approvalID string) {
+	x.t.Helper()
+	id := x.Owner.Do("POST", "/v1/directory/imports?format=csv&workspace_id="+x.WorkspaceID,
+		"type,name,method.provider,method.account_name,method.account_id\n"+lines, "Content-Type", "application/octet-stream").OK().Text("id")
+	x.Node.RunImports(x.t)
+	wait.Until(x.t, "the import ends", func() bool { // by a node in the background, maybe
+		return x.Owner.Get("/v1/directory/imports/"+id).OK().Text("status") == "completed"
+	})
+	return x.Owner.Get("/v1/directory/imports/" + id).OK().Text("approval_id")
 }

@@ -1,4 +1,4 @@
-package server_test
+package directory_test
 
 import (
 	"fmt"
@@ -17,12 +17,12 @@ import (
 )
 
 // bin lists what can be restored in a workspace, page by page.
-func bin(t *testing.T, s services, c *servertest.Client, workspaceID string, query ...string) []directory.DeletedEntry {
+func bin(t *testing.T, s servertest.Services, c *servertest.Client, workspaceID string, query ...string) []directory.DeletedEntry {
 	t.Helper()
 	all := []directory.DeletedEntry{}
 	base := append([]string{"workspace_id", workspaceID}, query...)
 	for next := base; ; {
-		list, err := invoke(t, s, c, s.directory.Deleted, next...)
+		list, err := servertest.Invoke(t, s, c, s.Directory.Deleted, next...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func idsOf(entries []directory.DeletedEntry) []string {
 
 func TestConsoleDeletedEntriesArePaged(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, y, s := n.Tenant(t), n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		var gone []string
 		for i := range 27 {
 			x.Entry("Live")
@@ -68,30 +68,30 @@ func TestConsoleDeletedEntriesArePaged(t *testing.T) {
 				t.Errorf("with %v: got %v, want %v", limit, got, want)
 			}
 		}
-		first, err := invoke(t, s, x.Owner, s.directory.Deleted, "workspace_id", x.WorkspaceID)
+		first, err := servertest.Invoke(t, s, x.Owner, s.Directory.Deleted, "workspace_id", x.WorkspaceID)
 		if err != nil || len(first.Rows()) != 25 {
 			t.Fatalf("a page has %d entries, want 25: %v", len(first.Rows()), err)
 		}
 		cursor, _ := first.Next()
 
 		t.Run("a cursor is good for its list alone", func(t *testing.T) {
-			if _, err := invoke(t, s, y.Owner, s.directory.Deleted, "workspace_id", y.WorkspaceID, "cursor", cursor); faultCode(err) != api.CodeValidation {
+			if _, err := servertest.Invoke(t, s, y.Owner, s.Directory.Deleted, "workspace_id", y.WorkspaceID, "cursor", cursor); servertest.FaultCode(err) != api.CodeValidation {
 				t.Errorf("in another workspace: %v", err)
 			}
-			if _, err := invoke(t, s, x.Owner, s.directory.List, "workspace_id", x.WorkspaceID, "cursor", cursor); faultCode(err) != api.CodeValidation {
+			if _, err := servertest.Invoke(t, s, x.Owner, s.Directory.List, "workspace_id", x.WorkspaceID, "cursor", cursor); servertest.FaultCode(err) != api.CodeValidation {
 				t.Errorf("in the directory: %v", err)
 			}
 		})
 		t.Run("what was restored meanwhile hides nothing", func(t *testing.T) {
 			x.Owner.On(t).Post("/v1/directory/"+first.Rows()[24].ID+"/restore", nil).OK()
-			rest, err := invoke(t, s, x.Owner, s.directory.Deleted, "workspace_id", x.WorkspaceID, "cursor", cursor)
+			rest, err := servertest.Invoke(t, s, x.Owner, s.Directory.Deleted, "workspace_id", x.WorkspaceID, "cursor", cursor)
 			if err != nil || !slices.Equal(idsOf(rest.Rows()), want[25:]) {
 				t.Errorf("got %v, want %v: %v", idsOf(rest.Rows()), want[25:], err)
 			}
 		})
 		t.Run("the input is checked", func(t *testing.T) {
 			for _, query := range [][]string{{}, {"workspace_id", ""}, {"workspace_id", x.WorkspaceID, "limit", "101"}, {"workspace_id", x.WorkspaceID, "cursor", "x"}} {
-				if _, err := invoke(t, s, x.Owner, s.directory.Deleted, query...); faultCode(err) != api.CodeValidation {
+				if _, err := servertest.Invoke(t, s, x.Owner, s.Directory.Deleted, query...); servertest.FaultCode(err) != api.CodeValidation {
 					t.Errorf("%v: %v", query, err)
 				}
 			}
@@ -123,9 +123,9 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 		// A clock that stands still, so that the very end of the 30 days can be looked at.
 		now := time.Now().Truncate(time.Second)
 		d := store.OpenAt(t, func() time.Time { return now })
-		s := servicesOf(t, d, store.Vault(d))
+		s := servertest.ServicesOf(t, d, store.Vault(d))
 		for _, id := range []string{newer, older} {
-			if _, err := invokeOn(t, s, x.Owner, s.directory.Delete, id); err != nil {
+			if _, err := servertest.InvokeOn(t, s, x.Owner, s.Directory.Delete, id); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,16 +144,16 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 		expect(want)
 		now = now.Add(30*24*time.Hour - time.Millisecond)
 		expect(want)
-		if _, err := invokeOn(t, s, x.Owner, s.directory.Restore, newer); err != nil {
+		if _, err := servertest.InvokeOn(t, s, x.Owner, s.Directory.Restore, newer); err != nil {
 			t.Errorf("in the last millisecond: %v", err)
 		}
 		expect(want[1:])
 		now = now.Add(time.Millisecond)
 		expect([]directory.DeletedEntry{}) // though it is not purged yet
-		if _, err := invokeOn(t, s, x.Owner, s.directory.Restore, older); faultCode(err) != api.CodeNotFound {
+		if _, err := servertest.InvokeOn(t, s, x.Owner, s.Directory.Restore, older); servertest.FaultCode(err) != api.CodeNotFound {
 			t.Errorf("too late: %v", err)
 		}
-		if err := s.directory.Purge(t.Context()); err != nil {
+		if err := s.Directory.Purge(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		expect([]directory.DeletedEntry{})
@@ -162,7 +162,7 @@ func TestConsoleDeletedEntriesCanBeRestored(t *testing.T) {
 
 func TestConsoleTagNames(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, y, s := n.Tenant(t), n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		tagged := func(z *servertest.Tenant, tags ...string) string {
 			return z.Owner.Post("/v1/directory", body{"workspace_id": z.WorkspaceID, "type": "person", "fields": body{}, "tags": append([]string{}, tags...)}).OK().Text("id")
 		}
@@ -171,7 +171,7 @@ func TestConsoleTagNames(t *testing.T) {
 		x.Owner.Delete("/v1/directory/" + deleted).OK()
 		names := func(ids ...string) map[string][]string {
 			t.Helper()
-			got, err := s.directory.TagNames(t.Context(), callerOf(x.Owner), x.WorkspaceID, ids)
+			got, err := s.Directory.TagNames(t.Context(), servertest.CallerOf(x.Owner), x.WorkspaceID, ids)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestConsoleTagNames(t *testing.T) {
 				t.Errorf("of %d entries: %v", length, got)
 			}
 		}
-		if _, err := s.directory.TagNames(t.Context(), callerOf(x.Owner), x.WorkspaceID, make([]string, 101)); faultCode(err) != api.CodeValidation {
+		if _, err := s.Directory.TagNames(t.Context(), servertest.CallerOf(x.Owner), x.WorkspaceID, make([]string, 101)); servertest.FaultCode(err) != api.CodeValidation {
 			t.Errorf("of 101 entries: %v", err)
 		}
 	})
@@ -205,10 +205,10 @@ func TestConsoleTagNames(t *testing.T) {
 
 func TestConsoleCounts(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		x, y, s := n.Tenant(t), n.Tenant(t), servicesOf(t, n.DB, n.Vault)
+		x, y, s := n.Tenant(t), n.Tenant(t), servertest.ServicesOf(t, n.DB, n.Vault)
 		counts := func(z *servertest.Tenant) directory.Counts {
 			t.Helper()
-			got, err := s.directory.Counts(t.Context(), callerOf(z.Owner), z.WorkspaceID)
+			got, err := s.Directory.Counts(t.Context(), servertest.CallerOf(z.Owner), z.WorkspaceID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package server_test
+package approval_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 // What is about payouts is told to those who may approve payouts, and to no others.
 func TestApprovalsOfPayoutsAreMailedToWhoMayApproveThose(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x := n.Tenant(t)
 		x.Define("keepers", "ws.read", "ws.directory.read", "ws.receiving.read", "ws.receiving.approve")
 		x.Member("keepers")
@@ -41,7 +41,7 @@ func TestApprovalsOfPayoutsAreMailedToWhoMayApproveThose(t *testing.T) {
 // Those who may approve get one mail for all that waits, and who asked one for how it ended. No
 // mail names a payee or an account.
 func TestApprovalsAreMailed(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, maker, second := n.Pair(t)
 		tell := func() {
 			t.Helper()
@@ -52,7 +52,7 @@ func TestApprovalsAreMailed(t *testing.T) {
 		entry := x.Entry("Planted Payee")
 		var waits []string
 		for range 3 {
-			waits = append(waits, maker.Post("/v1/directory/"+entry+"/receiving-methods", bankAccount()).OK().Text("approval_id"))
+			waits = append(waits, maker.Post("/v1/directory/"+entry+"/receiving-methods", servertest.Account("0001")).OK().Text("approval_id"))
 		}
 		tell()
 		wanted := func(about string) smtptest.Received {
@@ -84,9 +84,9 @@ func TestApprovalsAreMailed(t *testing.T) {
 }
 
 func TestAnApprovalThatDoesNotOpenKeepsNobodyFromBeingTold(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, maker, second := n.Pair(t)
-		id := maker.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", bankAccount()).OK().Text("approval_id")
+		id := maker.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", servertest.Account("0001")).OK().Text("approval_id")
 		_, err := db.Write(t.Context(), n.DB, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 			return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE approval SET payload_sealed = $2 WHERE id = $1`, id, []byte("damaged"))
 		})
@@ -138,7 +138,7 @@ func holdOne(t *testing.T, n *servertest.Node, x *servertest.Tenant, maker *serv
 
 // Each is told once, when the payout is held, and not by the housekeeping. No mail names a payee.
 func TestRequesterAndApproversAreMailedWhatHoldsAPayout(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, maker, second := n.Pair(t)
 		third := x.Member("disbursement_authorizer")
 		x.EverybodyCounts()
@@ -178,7 +178,7 @@ func TestRequesterAndApproversAreMailedWhatHoldsAPayout(t *testing.T) {
 }
 
 func TestARequesterAloneIsMailedToConfirmAHeldPayout(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x := n.Tenant(t)
 		id := holdOne(t, n, x, x.Owner, nil)
 		m := heldMail(t, box, x.Owner.Email(), id)
@@ -189,7 +189,7 @@ func TestARequesterAloneIsMailedToConfirmAHeldPayout(t *testing.T) {
 }
 
 func TestTheOwnerOfAMachineClientIsMailedWhatHoldsItsPayout(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x := n.Tenant(t)
 		by := db.Caller{}
 		by.ID = x.Owner.UserID
@@ -208,7 +208,7 @@ func TestTheOwnerOfAMachineClientIsMailedWhatHoldsItsPayout(t *testing.T) {
 // Thousands of accounts in a file are one approval, of which an approver gets one mail.
 func TestAFileOfThousandsOfLinesIsOneApprovalAndOneMail(t *testing.T) {
 	dbtest.TakesSeconds(t)
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x := n.Tenant(t)
 		second := x.Member("admin")
 		const count = 2000 // of which an import takes a few hundred in a transaction, and a decision fewer
@@ -216,7 +216,7 @@ func TestAFileOfThousandsOfLinesIsOneApprovalAndOneMail(t *testing.T) {
 		for i := range count {
 			fmt.Fprintf(&lines, "person,Payee %d,bank,Payee %d,1000%05d\n", i, i, i)
 		}
-		id := importLines(x, lines.String())
+		id := x.ImportLines(lines.String())
 		waits := x.Owner.Get("/v1/approvals?state=pending&workspace_id=" + x.WorkspaceID).OK().Column("id")
 		if !slices.Equal(waits, []string{id}) {
 			t.Fatalf("%v wait", waits)

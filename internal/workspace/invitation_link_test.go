@@ -1,9 +1,8 @@
-package server_test
+package workspace_test
 
 import (
-	"io"
+	"bytes"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -13,88 +12,11 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-const goodPassword = "seven quiet lanterns"
-
-// invitation is the answer to adding somebody to a tenant's workspace.
-func invitation(t testing.TB, x *servertest.Tenant, email, role string) *servertest.Answer {
-	t.Helper()
-	return x.Owner.On(t).Post(x.Path("/members"), body{"email": email, "role": role}).OK()
-}
-
-// form sends a form of the console, as a browser does that is signed in with a
-// cookie, and returns the status, where it leads and the cookie that it sets.
-func form(t testing.TB, n *servertest.Node, path, session string, pairs ...string) (status int, location, cookie string) {
-	t.Helper()
-	values := url.Values{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		values.Set(pairs[i], pairs[i+1])
-	}
-	request, err := http.NewRequestWithContext(t.Context(), "POST", n.URL+path, strings.NewReader(values.Encode()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if session != "" {
-		request.Header.Set("Cookie", "bursar_session="+session)
-	}
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range response.Cookies() {
-		if c.Name == "bursar_session" {
-			cookie = c.Value
-		}
-	}
-	return response.StatusCode, response.Header.Get("Location"), cookie
-}
-
-// complete sets an account up by a link and returns the session of the browser.
-func complete(t testing.TB, n *servertest.Node, link string) (session string) {
-	t.Helper()
-	status, _, session := form(t, n, strings.TrimPrefix(link, n.PublicURL), "", "name", "Bob", "password", goodPassword)
-	if status != http.StatusSeeOther || session == "" {
-		t.Fatalf("the link is answered %d", status)
-	}
-	return session
-}
-
-// atCommandLine lets a program act as whoever is signed in at a browser.
-func atCommandLine(t testing.TB, n *servertest.Node, session string) *servertest.Client {
-	t.Helper()
-	code := n.NewDeviceCode(t, nil)
-	if status, _, _ := form(t, n, "/device", session, "code", code, "decision", "approve"); status != http.StatusOK {
-		t.Fatalf("the device is answered %d", status)
-	}
-	return n.Holder(t, n.PollDevice(t, code).OK().Text("token"))
-}
-
-// page is how the console answers whoever is signed in at a browser.
-func page(t testing.TB, n *servertest.Node, path, session string) int {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), "GET", n.URL+path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Accept", "text/html")
-	request.Header.Set("Cookie", "bursar_session="+session)
-	response, err := http.DefaultTransport.RoundTrip(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response.Body.Close()
-	return response.StatusCode
-}
-
 func TestInvitationIsShownToWhoeverInvites(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		t.Run("an address that nobody has", func(t *testing.T) {
-			link := invitation(t, x, servertest.NewEmail(), "viewer").Text("invitation_url")
+			link := x.Invite(t, servertest.NewEmail(), "viewer").Text("invitation_url")
 			if !strings.HasPrefix(link, n.PublicURL+"/invite/bln_") {
 				t.Errorf("shown is %q", link)
 			}
@@ -102,27 +24,27 @@ func TestInvitationIsShownToWhoeverInvites(t *testing.T) {
 		t.Run("an address that somebody has", func(t *testing.T) {
 			email := servertest.NewEmail()
 			n.User(t, email)
-			if link := invitation(t, x, email, "viewer").Text("invitation_url"); !strings.HasPrefix(link, n.PublicURL+"/invite/bln_") {
+			if link := x.Invite(t, email, "viewer").Text("invitation_url"); !strings.HasPrefix(link, n.PublicURL+"/invite/bln_") {
 				t.Errorf("shown is %q", link)
 			}
 		})
 		t.Run("not for whom the organization knows", func(t *testing.T) {
 			y := *x
 			y.WorkspaceID = x.Owner.On(t).Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
-			if _, shown := invitation(t, &y, x.Member("viewer").Email(), "viewer").Object()["invitation_url"]; shown {
+			if _, shown := y.Invite(t, x.Member("viewer").Email(), "viewer").Object()["invitation_url"]; shown {
 				t.Error("it is shown")
 			}
 		})
 		t.Run("not for another role of an invited member", func(t *testing.T) {
 			email := servertest.NewEmail()
-			invitation(t, x, email, "viewer")
-			if _, shown := invitation(t, x, email, "member").Object()["invitation_url"]; shown {
+			x.Invite(t, email, "viewer")
+			if _, shown := x.Invite(t, email, "member").Object()["invitation_url"]; shown {
 				t.Error("it is shown")
 			}
 		})
 		t.Run("to each of several who invite the same address", func(t *testing.T) {
 			email, y := servertest.NewEmail(), n.Tenant(t)
-			one, two := invitation(t, x, email, "viewer").Text("invitation_url"), invitation(t, y, email, "viewer").Text("invitation_url")
+			one, two := x.Invite(t, email, "viewer").Text("invitation_url"), y.Invite(t, email, "viewer").Text("invitation_url")
 			if one == "" || two == "" || one == two {
 				t.Errorf("shown are %q and %q", one, two)
 			}
@@ -134,24 +56,26 @@ func TestInvitationIsTheSameWhenARequestIsRepeated(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		request := body{"email": servertest.NewEmail(), "role": "viewer"}
-		first := once(x.Owner, "invite", "POST", x.Path("/members"), request).OK()
-		again := once(x.Owner, "invite", "POST", x.Path("/members"), request).OK()
-		replayed(t, first, again)
+		first := x.Owner.Once("invite", "POST", x.Path("/members"), request).OK()
+		again := x.Owner.Once("invite", "POST", x.Path("/members"), request).OK()
+		if again.Header.Get("Idempotent-Replayed") != "true" || !bytes.Equal(again.Body, first.Body) {
+			t.Errorf("the first answer was %s, the second %s", first.Body, again.Body)
+		}
 		if first.Text("invitation_url") == "" {
 			t.Error("there is no link")
 		}
-		complete(t, n, again.Text("invitation_url"))
+		n.Complete(t, again.Text("invitation_url"))
 	})
 }
 
 func TestInvitationIsKnownToWhoeverHasItAlone(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
-		answer := once(x.Owner, "invite", "POST", x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK()
+		answer := x.Owner.Once("invite", "POST", x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK()
 		link := answer.Text("invitation_url")
 		_, secret, _ := strings.Cut(link, "/invite/")
-		complete(t, n, link)
-		page(t, n, "/invite/"+secret, "")
+		n.Complete(t, link)
+		n.Page(t, "/invite/"+secret, "")
 		if strings.Contains(n.Dump(t), secret) {
 			t.Error("it is stored as it is")
 		}
@@ -171,15 +95,15 @@ func TestInvitationIsKnownToWhoeverHasItAlone(t *testing.T) {
 func TestInvitationThatIsTakenIsOnRecordInTheWorkspace(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, email := n.Tenant(t), servertest.NewEmail()
-		added := invitation(t, x, email, "viewer")
-		session := complete(t, n, added.Text("invitation_url"))
+		added := x.Invite(t, email, "viewer")
+		session := n.Complete(t, added.Text("invitation_url"))
 		row := x.Owner.Get(x.AuditPath() + "&action=iam.member.accepted").OK().LastRow("iam.member.accepted")
-		userID := atCommandLine(t, n, session).Get("/v1/auth/me").OK().Text("id")
+		userID := n.CommandLine(t, session).Get("/v1/auth/me").OK().Text("id")
 		if row["actor_id"] != userID || row["actor_email"] != email || row["actor_type"] != "user" || row["resource_id"] != userID {
 			t.Errorf("the row is %v", row)
 		}
 		t.Run("and the sign-in is the person's own activity", func(t *testing.T) {
-			own := atCommandLine(t, n, session).Get("/v1/auth/activity").OK()
+			own := n.CommandLine(t, session).Get("/v1/auth/activity").OK()
 			if got := own.Column("action"); !slices.Contains(got, "auth.session.created") || slices.Contains(got, "iam.member.accepted") {
 				t.Errorf("it says %v", got)
 			}
@@ -202,10 +126,10 @@ type hijack struct {
 func invitedByTwo(t testing.TB, n *servertest.Node) hijack {
 	t.Helper()
 	h := hijack{a: n.Tenant(t), b: n.Tenant(t), email: servertest.NewEmail()}
-	first, second := invitation(t, h.a, h.email, "viewer"), invitation(t, h.b, h.email, "directory_manager")
+	first, second := h.a.Invite(t, h.email, "viewer"), h.b.Invite(t, h.email, "directory_manager")
 	h.idB, h.linkB = second.Text("user_id"), second.Text("invitation_url")
-	h.session = complete(t, n, first.Text("invitation_url"))
-	h.caller = atCommandLine(t, n, h.session)
+	h.session = n.Complete(t, first.Text("invitation_url"))
+	h.caller = n.CommandLine(t, h.session)
 	h.userID = h.caller.Get("/v1/auth/me").OK().Text("id")
 	return h
 }
@@ -245,7 +169,7 @@ func TestInvitationOfOneOrganizationOpensNothingOfAnother(t *testing.T) {
 				"/w/" + h.a.WorkspaceID + "/directory/" + entry: 404,
 				"/w/" + h.b.WorkspaceID + "/organization":       404,
 			} {
-				if got := page(t, n, path, h.session); got != want {
+				if got := n.Page(t, path, h.session); got != want {
 					t.Errorf("%s is answered %d, want %d", path, got, want)
 				}
 			}
@@ -282,7 +206,7 @@ func TestInvitationThatIsTakenOpensTheWorkspaceAtOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		h := invitedByTwo(t, n)
 		h.caller.Get(h.b.Path("")).Fails(404, "RESOURCE_NOT_FOUND") // remembered
-		status, location, _ := form(t, n, strings.TrimPrefix(h.linkB, n.PublicURL)+"/accept", h.session)
+		status, location, _ := n.Form(t, strings.TrimPrefix(h.linkB, n.PublicURL)+"/accept", h.session)
 		if status != http.StatusSeeOther || location != "/w/"+h.b.WorkspaceID {
 			t.Fatalf("it is answered %d %s", status, location)
 		}
@@ -292,7 +216,7 @@ func TestInvitationThatIsTakenOpensTheWorkspaceAtOnce(t *testing.T) {
 		if got := h.b.MemberWith(t, h.userID).Status; got != "active" {
 			t.Errorf("listed as %q", got)
 		}
-		if got := page(t, n, "/w/"+h.b.WorkspaceID, h.session); got != 200 {
+		if got := n.Page(t, "/w/"+h.b.WorkspaceID, h.session); got != 200 {
 			t.Errorf("the console answers %d", got)
 		}
 	})
@@ -310,7 +234,7 @@ func TestInvitedAdminsDoNotCountAsAdmins(t *testing.T) {
 			h.b.Owner.On(t).Delete(h.b.Path("/roles/"+h.b.Owner.UserID+"/admin")).Fails(422, "LAST_ADMIN")
 		})
 		t.Run("until the invitation is taken", func(t *testing.T) {
-			form(t, n, strings.TrimPrefix(h.linkB, n.PublicURL)+"/accept", h.session)
+			n.Form(t, strings.TrimPrefix(h.linkB, n.PublicURL)+"/accept", h.session)
 			leave(t).OK()
 		})
 	})
@@ -320,13 +244,13 @@ func TestInvitedAdminsDoNotCountAsAdmins(t *testing.T) {
 func TestInvitationsCanBeAcceptedOnceAnOperatorMakesTheUser(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		a, b, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
-		invitation(t, a, email, "viewer")
-		invitation(t, b, email, "viewer")
+		a.Invite(t, email, "viewer")
+		b.Invite(t, email, "viewer")
 		if _, err := n.Identity.CreateUser(t.Context(), db.Caller{}, email, "Bob"); err != nil {
 			t.Fatal(err)
 		}
-		session := complete(t, n, operatorsLink(t, n, email))
-		bob := atCommandLine(t, n, session)
+		session := n.Complete(t, n.OperatorsLink(t, email))
+		bob := n.CommandLine(t, session)
 		for _, x := range []*servertest.Tenant{a, b} {
 			bob.Get(x.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
 		}
@@ -348,7 +272,7 @@ func TestLinkOfOneWorkspaceTakesNoPlaceInAnother(t *testing.T) {
 		second := admin.Post("/v1/workspaces", servertest.Body{"name": "Payroll", "organization_id": n.First.OrganizationID}).OK().Text("id")
 		admin.Post("/v1/workspaces/"+n.First.WorkspaceID+"/members", servertest.Body{"email": "bob@example.com", "role": "admin"}).OK()
 		link := admin.Post("/v1/workspaces/"+second+"/members", servertest.Body{"email": "bob@example.com", "role": "viewer"}).OK().Text("invitation_url")
-		bob := atCommandLine(t, n, complete(t, n, link))
+		bob := n.CommandLine(t, n.Complete(t, link))
 		bob.Get("/v1/workspaces/" + second).OK()
 		bob.Get("/v1/workspaces/"+n.First.WorkspaceID).Fails(404, "RESOURCE_NOT_FOUND")
 	})
@@ -363,16 +287,16 @@ func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
 		sandbox.WorkspaceID = payments.Owner.Post("/v1/workspaces", body{"name": "Sandbox", "organization_id": payments.OrganizationID}).OK().Text("id")
 		inviter := sandbox.Member("admin")
 		link := inviter.Post(sandbox.Path("/members"), body{"email": cfo, "role": "viewer"}).OK().Text("invitation_url")
-		session := complete(t, n, link)
-		mallory := atCommandLine(t, n, session)
+		session := n.Complete(t, link)
+		mallory := n.CommandLine(t, session)
 		mallory.Get(sandbox.Path("")).OK()
 
-		added := invitation(t, payments, cfo, "admin")
+		added := payments.Invite(t, cfo, "admin")
 		id, right := added.Text("user_id"), added.Text("invitation_url")
 		outside := func(t *testing.T) {
 			t.Helper()
 			mallory.On(t).Get(payments.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
-			if status := page(t, n, "/w/"+payments.WorkspaceID+"/members", session); status != http.StatusNotFound {
+			if status := n.Page(t, "/w/"+payments.WorkspaceID+"/members", session); status != http.StatusNotFound {
 				t.Errorf("the console answers %d", status)
 			}
 			if got := payments.MemberWith(t, id); got.Status != "invited" || got.Name != "" || got.Email != cfo {
@@ -394,13 +318,13 @@ func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
 			payments.Owner.On(t).Post(payments.OrganizationPath("/owners"), body{"user_id": me}).Invalid("user_id")
 		})
 		t.Run("the operator gives the address back to its owner, who accepts", func(t *testing.T) {
-			owner := complete(t, n, operatorsLink(t, n, cfo))
+			owner := n.Complete(t, n.OperatorsLink(t, cfo))
 			mallory.On(t).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED")
-			status, location, _ := form(t, n, strings.TrimPrefix(right, n.PublicURL)+"/accept", owner)
+			status, location, _ := n.Form(t, strings.TrimPrefix(right, n.PublicURL)+"/accept", owner)
 			if status != http.StatusSeeOther || location != "/w/"+payments.WorkspaceID {
 				t.Errorf("it is answered %d %s", status, location)
 			}
-			atCommandLine(t, n, owner).Get(payments.Path("/members")).OK()
+			n.CommandLine(t, owner).Get(payments.Path("/members")).OK()
 		})
 	})
 }
@@ -410,9 +334,9 @@ func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
 func TestWhoeverTakesAnAddressBackIsAskedAnew(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		h := invitedByTwo(t, n)
-		link := operatorsLink(t, n, h.email)
+		link := n.OperatorsLink(t, h.email)
 		before := h.a.Owner.Get(h.a.OrganizationAuditPath() + "&limit=100").OK().Column("id")
-		bob := atCommandLine(t, n, complete(t, n, link))
+		bob := n.CommandLine(t, n.Complete(t, link))
 		if got := bob.Get("/v1/workspaces").OK().Column("id"); len(got) != 0 {
 			t.Errorf("is in %v", got)
 		}

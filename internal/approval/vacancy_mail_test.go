@@ -1,4 +1,4 @@
-package server_test
+package approval_test
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ import (
 // Approvers and owners are mailed when the last second person has gone, who was removed included, and when someone is made an approver
 // without one.
 func TestApproversAndOwnersAreMailedAboutAMissingSecondPerson(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, ada, bob := n.Pair(t)
 		bobs, read := bob.Email(), 0
 		told := func(subject string, want ...string) {
@@ -63,7 +63,7 @@ func TestApproversAndOwnersAreMailedAboutAMissingSecondPerson(t *testing.T) {
 
 // The only approver, beside someone who requests, adds another one.
 func TestApproversAndOwnersAreMailedWhomTheOnlyApproverAdds(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x := n.Tenant(t)
 		owner := x.Member("disbursement_manager")
 		x.Owner.Post("/v1/organizations/"+x.OrganizationID+"/owners", body{"user_id": owner.UserID}).OK()
@@ -88,7 +88,7 @@ func TestApproversAndOwnersAreMailedWhomTheOnlyApproverAdds(t *testing.T) {
 }
 
 func TestApproversAndOwnersAreMailedWhomAnAdminConfirms(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x := n.Tenant(t)
 		x.Member("disbursement_manager")
 		added := x.Member("viewer")

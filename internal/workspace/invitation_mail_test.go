@@ -1,4 +1,4 @@
-package server_test
+package workspace_test
 
 import (
 	"net/http"
@@ -8,34 +8,10 @@ import (
 	"time"
 
 	"bursar/internal/config"
-	"bursar/internal/db"
 	"bursar/internal/db/dbtest"
-	"bursar/internal/identity"
 	"bursar/internal/mail/smtptest"
 	"bursar/internal/server/servertest"
 )
-
-// operatorsLink is what `bursar admin` makes for somebody who cannot sign in.
-func operatorsLink(t testing.TB, n *servertest.Node, email string) string {
-	t.Helper()
-	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made.URL
-}
-
-// withMail runs a test on every engine with a server that sends mail.
-func withMail(t *testing.T, run func(t *testing.T, n *servertest.Node, box *smtptest.Server), options ...servertest.Option) {
-	t.Helper()
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
-		box := smtptest.Start(t, smtptest.Options{})
-		n := servertest.Start(t, store, append(options, func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })...)
-		n.RunBackground(t)
-		run(t, n, box)
-	})
-}
 
 var linkForm = regexp.MustCompile(`http://bursar\.test/invite/bln_[0-9A-Za-z]+`)
 
@@ -60,14 +36,14 @@ func mailed(t testing.TB, box *smtptest.Server, count int) string {
 // deadLink says whether a link sets nothing up.
 func deadLink(t testing.TB, n *servertest.Node, link string) bool {
 	t.Helper()
-	status, _, session := form(t, n, strings.TrimPrefix(link, n.PublicURL), "", "name", "Mallory", "password", goodPassword)
+	status, _, session := n.Form(t, strings.TrimPrefix(link, n.PublicURL), "", "name", "Mallory", "password", servertest.Password)
 	return status == http.StatusNotFound && session == ""
 }
 
 func TestInvitationIsMailedToTheAddress(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, email := n.Tenant(t), servertest.NewEmail()
-		if shown := invitation(t, x, email, "viewer").Text("invitation_url"); shown != "" {
+		if shown := x.Invite(t, email, "viewer").Text("invitation_url"); shown != "" {
 			t.Errorf("the link is shown to who invites: %s", shown)
 		}
 		got := box.Wait(t, 1)[0]
@@ -81,12 +57,12 @@ func TestInvitationIsMailedToTheAddress(t *testing.T) {
 }
 
 func TestInvitationIsMailedOnceForARepeatedRequest(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, email, last := n.Tenant(t), servertest.NewEmail(), servertest.NewEmail()
 		for range 3 {
-			once(x.Owner, "invite", "POST", x.Path("/members"), body{"email": email, "role": "viewer"}).OK()
+			x.Owner.Once("invite", "POST", x.Path("/members"), body{"email": email, "role": "viewer"}).OK()
 		}
-		invitation(t, x, last, "viewer")
+		x.Invite(t, last, "viewer")
 		if got := box.Wait(t, 2); got[0].To[0] != email || got[1].To[0] != last {
 			t.Errorf("sent to %v and %v", got[0].To, got[1].To)
 		}
@@ -95,13 +71,13 @@ func TestInvitationIsMailedOnceForARepeatedRequest(t *testing.T) {
 
 // The message for the last one, who is new, shows that there was none for the others.
 func TestNobodyIsMailedWhoIsInAlready(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, last := n.Tenant(t), servertest.NewEmail()
 		x.WorkspaceID = x.Owner.Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")
 		known := x.Member("viewer").Email()
 		box.Wait(t, 1)
-		invitation(t, x, known, "member")
-		invitation(t, x, last, "viewer")
+		x.Invite(t, known, "member")
+		x.Invite(t, last, "viewer")
 		if got := box.Wait(t, 2); got[1].To[0] != last {
 			t.Errorf("sent to %v", got[1].To)
 		}
@@ -110,12 +86,12 @@ func TestNobodyIsMailedWhoIsInAlready(t *testing.T) {
 
 // Only the mailbox proves whose the address is.
 func TestMailedInvitationCountsForEveryOrganization(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		a, b, email := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
-		invitation(t, a, email, "viewer")
+		a.Invite(t, email, "viewer")
 		arrived := mailed(t, box, 1)
-		id := invitation(t, b, email, "viewer").Text("user_id")
-		bob := atCommandLine(t, n, complete(t, n, arrived))
+		id := b.Invite(t, email, "viewer").Text("user_id")
+		bob := n.CommandLine(t, n.Complete(t, arrived))
 		bob.Get(a.Path("")).OK()
 		bob.Get(b.Path("")).Fails(404, "RESOURCE_NOT_FOUND")
 		bob.Join(id)
@@ -138,13 +114,13 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 		n := servertest.Start(t, store, func(c *config.Serve) { c.SMTPURL, c.MailFrom = box.URL, "Bursar <bursar@example.com>" })
 		n.RunBackground(t)
 		key := h.caller.Post("/v1/api-keys", body{"name": "kept for later"}).OK().Text("api_key")
-		form(t, n, "/signin/recover", "", "email", h.email)
+		n.Form(t, "/signin/recover", "", "email", h.email)
 		link := mailed(t, box, 1)
-		status, _, session := form(t, n, strings.TrimPrefix(link, n.PublicURL), "", "name", "Bob", "password", "eleven green umbrellas")
+		status, _, session := n.Form(t, strings.TrimPrefix(link, n.PublicURL), "", "name", "Bob", "password", "eleven green umbrellas")
 		if status != http.StatusSeeOther {
 			t.Fatalf("the link is answered %d", status)
 		}
-		bob := atCommandLine(t, n, session)
+		bob := n.CommandLine(t, session)
 		for _, id := range bob.Get("/v1/invitations").OK().Column("id") {
 			bob.Join(id)
 		}
@@ -152,13 +128,13 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 		bob.Get(h.b.Path("")).OK()
 		t.Run("the program is out", func(t *testing.T) { n.Holder(t, h.caller.Token).Get("/v1/auth/me").Fails(401, "UNAUTHORIZED") })
 		t.Run("the browser is out", func(t *testing.T) {
-			if got := page(t, n, "/account", h.session); got != http.StatusSeeOther {
+			if got := n.Page(t, "/account", h.session); got != http.StatusSeeOther {
 				t.Errorf("answered %d", got)
 			}
 		})
 		t.Run("the API key is over", func(t *testing.T) { n.Exchange(t, "Bearer "+key).Fails(401, "UNAUTHORIZED") })
 		t.Run("the password is another", func(t *testing.T) {
-			if status, _, session := form(t, n, "/signin", "", "email", h.email, "password", goodPassword); status != http.StatusUnauthorized || session != "" {
+			if status, _, session := n.Form(t, "/signin", "", "email", h.email, "password", servertest.Password); status != http.StatusUnauthorized || session != "" {
 				t.Errorf("answered %d", status)
 			}
 		})
@@ -168,7 +144,7 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 // Somebody who may invite must not be able to bury a mailbox, or to send mail by the
 // thousand.
 func TestInvitationsByMailHaveABudget(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, other, victim := n.Tenant(t), n.Tenant(t), servertest.NewEmail()
 		invite := func(x *servertest.Tenant, email string) *servertest.Answer {
 			return x.Owner.Post(x.Path("/members"), body{"email": email, "role": "viewer"})
@@ -227,36 +203,8 @@ func TestInvitationsByMailHaveABudget(t *testing.T) {
 	}, servertest.RateLimit("1000/s"))
 }
 
-// Invitations that wait for a mail server must not keep anybody from recovering their
-// account, and one that cannot be mailed is not stored.
-func TestPeopleAreToldOfPasskeysWhateverIsInvited(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
-		x, bob := n.Tenant(t), newResident(t, n)
-		box.Down()
-		for range 300 {
-			if answer := x.Owner.Post(x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}); answer.Status != http.StatusOK {
-				break
-			}
-		}
-		box.Up()
-		bob.addPasskey(t)
-		bob.removePasskeys(t)
-		wanted := []string{"A passkey was added to your Bursar account", "A passkey was removed from your Bursar account"}
-		for count := 1; len(wanted) > 0; count++ {
-			got := box.Wait(t, count)[count-1]
-			if got.To[0] != bob.email || got.Subject != wanted[0] {
-				continue
-			}
-			if !strings.Contains(got.Text, "It is called “Laptop”.") {
-				t.Errorf("the message says %q", got.Text)
-			}
-			wanted = wanted[1:]
-		}
-	}, servertest.AtLocalhost())
-}
-
 func TestInvitationsDoNotStarveRecovery(t *testing.T) {
-	withMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
+	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, email := n.Tenant(t), servertest.NewEmail()
 		n.User(t, email)
 		box.Down()
@@ -272,7 +220,7 @@ func TestInvitationsDoNotStarveRecovery(t *testing.T) {
 			}
 		}
 		box.Up()
-		form(t, n, "/signin/recover", "", "email", email)
+		n.Form(t, "/signin/recover", "", "email", email)
 		for count := 1; ; count++ {
 			if got := box.Wait(t, count)[count-1]; got.To[0] == email {
 				break
