@@ -84,7 +84,7 @@ func TestRefusalsAreTyped(t *testing.T) {
 	})
 }
 
-func TestRateLimitsTellHowLongToWait(t *testing.T) {
+func TestRateLimitsReportHowLongToWait(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t), servertest.RateLimit("1/s"))
 	c := dial(t, n.URL, client.WithToken(n.Admin(t).Token), client.WithMaxRetries(0))

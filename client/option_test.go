@@ -131,7 +131,7 @@ func TestAttemptsHaveATimeout(t *testing.T) {
 	}
 }
 
-func TestLogsTellWhatHappenedAndNoSecrets(t *testing.T) {
+func TestLogsDescribeEventsWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	p := newProxy(t, n.URL, dropBefore, answer(unavailable))

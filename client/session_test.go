@@ -196,7 +196,7 @@ func TestEachWaitsForTheExchangeWithTheirOwnContext(t *testing.T) {
 	}
 }
 
-func TestAnExchangeThatNobodyWaitsForIsGivenUp(t *testing.T) {
+func TestAnAbandonedExchangeIsCanceled(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	arrived, over := make(chan struct{}), make(chan struct{})

@@ -82,7 +82,7 @@ func TestWhatOperationsHaveInCommonIsAdded(t *testing.T) {
 	}
 }
 
-func TestPropertiesAreRequiredUnlessTheirNameSaysOtherwise(t *testing.T) {
+func TestPropertiesAreRequiredUnlessTheirNameMarksThemOptional(t *testing.T) {
 	want := map[string]any{"Thing": map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"name"},
 		"properties": map[string]any{"name": map[string]any{"type": "string"}, "note": map[string]any{"$ref": "#/components/schemas/Note"}},

@@ -211,7 +211,7 @@ func TestEveryWayToAPayableMethodTakesTwo(t *testing.T) {
 	})
 }
 
-func TestAWorkspaceOfOnePersonNeedsNoOtherAndSaysSo(t *testing.T) {
+func TestAWorkspaceOfOnePersonNeedsNoApprovalAndStatesTheReason(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		x.Member("viewer") // who could neither ask nor approve
@@ -233,7 +233,7 @@ func TestAWorkspaceOfOnePersonNeedsNoOtherAndSaysSo(t *testing.T) {
 }
 
 // Nobody who has a part in a request approves it.
-func TestNobodyApprovesWhatTheyHaveAPartIn(t *testing.T) {
+func TestNoOneApprovesWhatTheyTakePartIn(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		owner, colleague := x.Owner, x.Member("admin")
@@ -434,7 +434,7 @@ func TestOneOfApproveWithdrawAndEditWins(t *testing.T) {
 	})
 }
 
-func TestNobodyBecomesTwoByInvitingThemselves(t *testing.T) {
+func TestNoOneBecomesTwoPeopleByInvitingThemselves(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		entry := x.Entry("Ada")
@@ -455,7 +455,7 @@ func TestNobodyBecomesTwoByInvitingThemselves(t *testing.T) {
 	})
 }
 
-func TestNobodyBecomesOneByRemovingTheOthers(t *testing.T) {
+func TestNoOneBecomesASingleApproverByRemovingTheOthers(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for name, remove := range map[string]func(x *servertest.Tenant, second *servertest.Client){
 			"removing": func(x *servertest.Tenant, second *servertest.Client) {

@@ -12,7 +12,7 @@ import (
 
 // Whoever asked for a number does not approve it because a colleague changed something else of it
 // meanwhile. Once the colleague has put in another number, it is theirs.
-func TestNobodyApprovesTheirOwnNumberAfterAColleaguesEdit(t *testing.T) {
+func TestNoOneApprovesTheirOwnNumberAfterAColleaguesEdit(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		entry := x.Entry("Ada")
@@ -82,7 +82,7 @@ func TestTheTimeOfANewApproverBeginsAtOnce(t *testing.T) {
 
 // Whoever sent a held file, or said in a rehearsal what its columns mean, is no second person for
 // its accounts because a colleague has started it.
-func TestNobodyApprovesTheFileThatAColleagueStarted(t *testing.T) {
+func TestTheUploaderDoesNotApproveAFileThatAColleagueStarted(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.FirstTenant(t)
 		sender, rehearser, starter, second := x.Owner, x.Member("admin"), x.Member("admin"), x.Member("admin")
@@ -149,7 +149,7 @@ func TestWhatWasMovedIsTheDefaultOnlyIfThatWasShown(t *testing.T) {
 }
 
 // The number to call back is one that the payee had, not one of an entry that was merged into it.
-func TestNobodyPlantsTheNumberToCallBackByAMerge(t *testing.T) {
+func TestAMergeCannotPlantTheNumberToCallBack(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		payee, decoy := x.Entry("Ada"), x.Entry("Ada L.")

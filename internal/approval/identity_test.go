@@ -636,7 +636,7 @@ func TestAnApproverWithAnUnverifiedAddressIsShownAndNotRefused(t *testing.T) {
 
 // The approver of a role sees that an address is verified only of people whom the organization knows. Otherwise whoever may ask for a grant
 // could find out who is a user.
-func TestAGrantDoesNotTellWhetherAnAddressHasAnAccount(t *testing.T) {
+func TestAGrantDoesNotRevealWhetherAnAddressHasAUser(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		second := n.Person(t, x.Member("admin"))

@@ -83,7 +83,7 @@ func TestApprovalsAreMailed(t *testing.T) {
 	})
 }
 
-func TestAnApprovalThatDoesNotOpenKeepsNobodyFromBeingTold(t *testing.T) {
+func TestAnApprovalThatCannotBeOpenedDelaysNoOtherNotice(t *testing.T) {
 	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, maker, second := n.Pair(t)
 		id := maker.Post("/v1/directory/"+x.Entry("Payee")+"/receiving-methods", servertest.Account("0001")).OK().Text("approval_id")

@@ -51,7 +51,7 @@ func TestOnlyWhatDiffersIsAChange(t *testing.T) {
 	}
 }
 
-func TestALongValueIsToldByItsStartItsLengthAndItsDigest(t *testing.T) {
+func TestALongValueIsShownByItsStartLengthAndDigest(t *testing.T) {
 	long := strings.Repeat("é", 200)
 	var changes audit.Changes
 	changes.Add("note", long, nil)
@@ -62,7 +62,7 @@ func TestALongValueIsToldByItsStartItsLengthAndItsDigest(t *testing.T) {
 	}
 }
 
-func TestARowTellsOfABoundedNumberOfChanges(t *testing.T) {
+func TestARowHasABoundedNumberOfChanges(t *testing.T) {
 	var changes audit.Changes
 	for i := range 1000 {
 		changes.Add("field", i, nil)

@@ -69,7 +69,7 @@ func TestARowThatWasCutOffIsNotReadAsAWholeOne(t *testing.T) {
 	}
 }
 
-func TestAnErasedRowTellsOnlyWhatIsKept(t *testing.T) {
+func TestAnErasedRowContainsOnlyWhatIsKept(t *testing.T) {
 	entry := entryOf("text")
 	got, err := audit.ReadStored(entry.ID, audit.AppendEntry(nil, entry), nil, 7)
 	if err != nil {
@@ -81,7 +81,7 @@ func TestAnErasedRowTellsOnlyWhatIsKept(t *testing.T) {
 	}
 }
 
-func TestFilterKeysTellPropertiesWorkspacesAndValuesApart(t *testing.T) {
+func TestFilterKeysDistinguishPropertiesWorkspacesAndValues(t *testing.T) {
 	seen := map[int64]string{}
 	for _, by := range []audit.Filter{audit.ByActor, audit.ByAction, audit.ByResourceType, audit.ByResource, audit.ByOutcome} {
 		for _, workspace := range []string{"", "ws_1", "ws_2"} {

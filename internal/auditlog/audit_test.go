@@ -12,7 +12,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-func TestAuditRowTellsWhoDidWhat(t *testing.T) {
+func TestAuditRowNamesActorAndAction(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		before := n.Clock.Now().UnixMilli()

@@ -194,7 +194,7 @@ func TestAnErasedRowKeepsWhatIsNotPersonal(t *testing.T) {
 }
 
 // Rows of an organization and of the operator are told of where they are.
-func TestAnErasureIsToldOfInTheSameLog(t *testing.T) {
+func TestAnErasureIsRecordedInTheSameLog(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		organizations := x.Owner.Get(x.OrganizationAuditPath()).OK().List()[0]["id"].(string)

@@ -201,7 +201,7 @@ func TestARowThatCommitsLateIsNotPassedOver(t *testing.T) {
 
 // VACUUM may number the rows of SQLite anew, and the transactions of another PostgreSQL server,
 // into which a store was restored, have lower numbers.
-func TestPlacesGoOnIfTheEngineCountsAnew(t *testing.T) {
+func TestSequenceNumbersContinueIfTheEngineRestartsItsCounter(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		n.SequenceAudit(t)
@@ -252,7 +252,7 @@ func TestTheFeedWaitsForRows(t *testing.T) {
 	})
 }
 
-func TestAServerThatStopsLetsNobodyWait(t *testing.T) {
+func TestAStoppingServerEndsLongPolls(t *testing.T) {
 	n := servertest.Start(t, dbtest.SQLite(t))
 	n.RunBackground(t)
 	x := n.Tenant(t)

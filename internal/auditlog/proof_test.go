@@ -72,7 +72,7 @@ func untouched(t *testing.T, report tree.Report) {
 	}
 }
 
-func TestEveryRowIsProvenToSomebodyWhoHasOnlyTheKey(t *testing.T) {
+func TestEveryRowIsProvenWithTheKeyAlone(t *testing.T) {
 	signed(t, func(t *testing.T, n *servertest.Node) {
 		x, other := n.EventfulTenant(t), n.EventfulTenant(t)
 		first := proven(x.Owner, "/v1/audit/"+x.Owner.Get(x.AuditPath()).OK().List()[0]["id"].(string)+"/proof?workspace_id="+x.WorkspaceID)
@@ -107,7 +107,7 @@ func TestEveryRowIsProvenToSomebodyWhoHasOnlyTheKey(t *testing.T) {
 	})
 }
 
-func TestAWholeLogIsProvenToSomebodyWhoHasOnlyTheKey(t *testing.T) {
+func TestAWholeLogIsProvenWithTheKeyAlone(t *testing.T) {
 	signed(t, func(t *testing.T, n *servertest.Node) {
 		x := n.EventfulTenant(t)
 		n.EventfulTenant(t)

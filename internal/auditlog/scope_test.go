@@ -151,7 +151,7 @@ func TestRefusalsAreAudited(t *testing.T) {
 	})
 }
 
-func TestAuditRowsSurviveWhatTheySpeakOf(t *testing.T) {
+func TestAuditRowsOutliveTheirResource(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin, ws := n.Admin(t), n.First.WorkspaceID
 		path := "/v1/workspaces/" + ws

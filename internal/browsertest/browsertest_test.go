@@ -127,7 +127,7 @@ func TestWhatIsExpectedDoesNotFailTheTest(t *testing.T) {
 	}
 }
 
-func TestFailuresSayWhatWasSeen(t *testing.T) {
+func TestFailuresShowWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	url := site(t, map[string]string{"/": `<button disabled>Save</button>`})
 	got := failures(t, func(t testing.TB) {

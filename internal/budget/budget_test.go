@@ -106,7 +106,7 @@ func TestABudgetHoldsItsBurstAndRegainsOneAttemptAtATime(t *testing.T) {
 	})
 }
 
-func TestWhoeverWaitsAsToldIsLetThroughAndNoSooner(t *testing.T) {
+func TestACallerThatWaitsAsAdvisedIsLetThroughAndNoSooner(t *testing.T) {
 	each(t, func(t *testing.T, b *budget.Budgets, _ *db.DB, c *clock) {
 		key := 0
 		rapid.Check(t, func(rt *rapid.T) {
@@ -216,7 +216,7 @@ func TestBudgetsOfKindsAndKeysAreApart(t *testing.T) {
 	})
 }
 
-func TestTheStoreDoesNotTellWhatWasTyped(t *testing.T) {
+func TestTheStoreDoesNotRevealWhatWasTyped(t *testing.T) {
 	each(t, func(t *testing.T, b *budget.Budgets, d *db.DB, _ *clock) {
 		for _, key := range []string{"ada@example.com", strings.Repeat("x", 5000)} {
 			if err := b.Spend(t.Context(), guesses.Of(key)); err != nil {

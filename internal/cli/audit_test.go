@@ -50,7 +50,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-func TestAuditQuerySaysAllThatIsWrong(t *testing.T) {
+func TestAuditQueryReportsAllFaults(t *testing.T) {
 	_, err := (&auditQuery{outcome: "maybe", since: "x", until: "y"}).check(time.Now())
 	var usage term.UsageError
 	if !errors.As(err, &usage) {

@@ -7,7 +7,7 @@ import (
 	"bursar/api"
 )
 
-func TestKeysThatNobodyUsesAreMarked(t *testing.T) {
+func TestKeysWithoutUseAreMarked(t *testing.T) {
 	now := time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)
 	ago := func(days int) int64 { return now.AddDate(0, 0, -days).UnixMilli() }
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/cli/term/termtest"
 )
 
-func TestLoginGoesWhereItIsTold(t *testing.T) {
+func TestLoginUsesTheGivenServer(t *testing.T) {
 	known := &profile.Profile{Current: "pay", Contexts: map[string]*profile.Context{"pay": {URL: "https://pay.example.com"}, "test": {URL: "https://test.example.com"}}}
 	nobody := &profile.Profile{Contexts: map[string]*profile.Context{}}
 	for name, c := range map[string]struct {

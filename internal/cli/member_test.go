@@ -9,7 +9,7 @@ import (
 )
 
 // Whoever removes the last approver, or their role, reads how many approvals no one can decide any more.
-func TestRemovingAnApproverSaysWhatWaits(t *testing.T) {
+func TestRemovingAnApproverShowsWhatWaits(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	for _, args := range [][]string{{"members", "remove", "--yes"}, {"roles", "remove"}} {

@@ -12,7 +12,7 @@ import (
 )
 
 // The list says why a request can no longer be confirmed.
-func TestTheListOfOperatorsRequestsSaysWhichHaveEnded(t *testing.T) {
+func TestTheListOfOperatorsRequestsShowsWhichHaveEnded(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	x := n.Tenant(t)

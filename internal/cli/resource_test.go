@@ -48,7 +48,7 @@ func TestNothingIsMeantByWhatIsNotThere(t *testing.T) {
 	}
 }
 
-func TestAmbiguousNameIsToldWithItsCandidates(t *testing.T) {
+func TestAmbiguousNameIsRefusedWithItsCandidates(t *testing.T) {
 	terminal, _, _ := pipes()
 	for _, ref := range []string{"Payroll", "PayRoll"} {
 		_, err := workspaces().pick(callOn(t, terminal), ref, someWorkspaces)

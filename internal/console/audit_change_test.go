@@ -127,7 +127,7 @@ func TestAuditCountsRowsAndNotTheirChanges(t *testing.T) {
 	page.WaitText("3 events")
 }
 
-func TestAnErasedRowSaysWhatIsLeft(t *testing.T) {
+func TestAnErasedRowShowsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	entry := n.Admin(t).Entry(servertest.Body{"name": "Ada Lovelace"})

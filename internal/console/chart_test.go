@@ -48,7 +48,7 @@ func TestChartBarsAreProportional(t *testing.T) {
 	}
 }
 
-func TestChartSaysWhatItShows(t *testing.T) {
+func TestChartHasATextAlternative(t *testing.T) {
 	t.Parallel()
 	list := days([2]int{1, 0}, [2]int{5000, 12}, [2]int{34, 1})
 	list[28].More = true

@@ -146,7 +146,7 @@ func TestMakingACredentialAsksForARecentSignInAndLeadsBackToTheFilledForm(t *tes
 }
 
 // An unattended browser lets no one in who decides, and changes no one's rights to that. It may still invite others.
-func TestAnUnattendedBrowserLetsNobodyDecide(t *testing.T) {
+func TestAnUnattendedBrowserCannotDecide(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	x := n.FirstTenant(t)

@@ -73,7 +73,7 @@ func (v *visitor) signIn() {
 	}
 }
 
-func TestPeopleAreToldWhatHappensToTheirAccounts(t *testing.T) {
+func TestPeopleAreNotifiedOfSecurityEvents(t *testing.T) {
 	onMail(t, func(t *testing.T, vic *correspondent) {
 		n := vic.node
 		vic.post("/account/password", "current", password, "password", password)
@@ -99,7 +99,7 @@ func TestPeopleAreToldWhatHappensToTheirAccounts(t *testing.T) {
 	})
 }
 
-func TestPeopleAreToldOfASignInFromANewBrowser(t *testing.T) {
+func TestPeopleAreNotifiedOfASignInFromANewBrowser(t *testing.T) {
 	onMail(t, func(t *testing.T, vic *correspondent) {
 		other := stranger(t, vic.node)
 		other.signIn()

@@ -62,7 +62,7 @@ func TestACompletedPayoutHasAReceipt(t *testing.T) {
 	page.WaitText("was reported as closed")
 }
 
-func TestHomeTellsWhatIsWrongWithMoney(t *testing.T) {
+func TestHomeShowsProblemsWithMoney(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	_, gone := payee(t, n, "Grace Hopper", "1234569002")

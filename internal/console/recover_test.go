@@ -49,7 +49,7 @@ func askForALink(t testing.TB, n *servertest.Node, email string) *reply {
 	return knock(t, n, "POST", "/signin/recover", url.Values{"email": {email}})
 }
 
-func TestRecoveryPageNeverTellsWhetherAnAccountExists(t *testing.T) {
+func TestRecoveryPageNeverRevealsWhetherAUserExists(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		look := func(email string) string {
 			r := askForALink(t, n, email)

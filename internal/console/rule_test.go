@@ -29,7 +29,7 @@ func TestTheModeOfANewRuleIsThatOfTheAccounts(t *testing.T) {
 	chosen("accounts of both modes", "both")
 }
 
-func TestARuleThatIsSuspendedSaysWhy(t *testing.T) {
+func TestASuspendedRuleShowsTheReason(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	admin := n.Admin(t)

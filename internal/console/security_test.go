@@ -332,7 +332,7 @@ func TestSigningInLeadsBackToThePage(t *testing.T) {
 	}
 }
 
-func TestTooManyAttemptsSayWhenToTryAgain(t *testing.T) {
+func TestTooManyAttemptsStateWhenToRetry(t *testing.T) {
 	t.Parallel()
 	n := start(t, servertest.RateLimit("50/s"))
 	setUp(t, n, adminEmail)
@@ -360,7 +360,7 @@ func TestTooManyAttemptsSayWhenToTryAgain(t *testing.T) {
 }
 
 // The page is the same for every wrong email and password, except for what was typed.
-func TestWrongPasswordPageNeverTellsWhetherAnAccountExists(t *testing.T) {
+func TestWrongPasswordPageNeverRevealsWhetherAUserExists(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := startOn(t, store)

@@ -53,7 +53,7 @@ func signOut(page *browsertest.Page) {
 	page.ClickText("Sign out")
 }
 
-func TestPasskeyOfSomebodyElseIsRefused(t *testing.T) {
+func TestPasskeyOfAnotherPersonIsRefused(t *testing.T) {
 	t.Parallel()
 	there, here := start(t), start(t)
 	page := browsertest.Open(t)
@@ -130,7 +130,7 @@ func code(t testing.TB, n *servertest.Node, secret string) string {
 	return text
 }
 
-func TestWrongPasswordSaysNothingAboutTheAccount(t *testing.T) {
+func TestWrongPasswordRevealsNothingAboutTheUser(t *testing.T) {
 	t.Parallel()
 	n := start(t)
 	browse(t, n, adminEmail)

@@ -71,7 +71,7 @@ func TestCheckResponse(t *testing.T) {
 	}
 }
 
-func TestUndocumentedErrorTellsWhatIsUnknown(t *testing.T) {
+func TestUndocumentedErrorNamesWhatIsUnknown(t *testing.T) {
 	checker := newChecker(t)
 	var undocumented *contract.UndocumentedError
 	err := checker.CheckResponse(httptest.NewRequest("GET", "/v1/workspaces/x", nil), 418, http.Header{}, nil)

@@ -21,7 +21,7 @@ import (
 
 var must = dbtest.Must
 
-func TestNoWriteIsLostDoubledOrUnknownWhenThePrimaryDies(t *testing.T) {
+func TestNoWriteIsLostDuplicatedOrUnknownWhenThePrimaryDies(t *testing.T) {
 	const writers = 16
 	p := dbtest.Pair(t)
 	d, err := db.Open(t.Context(), db.Config{URL: p.URL()})

@@ -9,7 +9,7 @@ import (
 
 // Whoever may change entries but not read them learns nothing of them by rehearsing a merge, by
 // counting what matches, or by matching accounts.
-func TestWhoeverMayNotReadTheDirectoryLearnsNothingOfIt(t *testing.T) {
+func TestCallersWhoCannotReadTheDirectoryLearnNothingAboutIt(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.FirstTenant(t)
 		target := x.Owner.Entry(body{"name": "Ada", "fields": body{"salary": "1000"}})

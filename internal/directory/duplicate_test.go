@@ -26,7 +26,7 @@ func doublesOf(c *servertest.Client, id string) map[string]string {
 	return reasons(servertest.Decoded[api.Duplicates](c.Get("/v1/directory/" + id + "/duplicates").OK()).Duplicates)
 }
 
-func TestDoublesAreFoundByWhatTheyHaveInCommon(t *testing.T) {
+func TestDuplicatesAreFoundByWhatTheyHaveInCommon(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin := n.Admin(t)
 		one := admin.Entry(servertest.Body{"name": "José O’Neill-García", "fields": servertest.Body{"email": "jose@example.com", "phone": "+44 (0)20 7946 0958"}})
@@ -85,7 +85,7 @@ func TestPhoneNumbersAreComparedAsE164(t *testing.T) {
 	})
 }
 
-func TestDoublesAreAllowedToldOrRefused(t *testing.T) {
+func TestDuplicatesAreAllowedReportedOrRefused(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin := n.Admin(t)
 		ada := servertest.Body{"workspace_id": n.First.WorkspaceID, "type": "person", "name": "Ada Lovelace", "fields": servertest.Body{"email": "ada@example.com"}, "external_id": "E-1"}
@@ -150,7 +150,7 @@ func TestOfEntriesThatAreTheSameOneIsCreated(t *testing.T) {
 	})
 }
 
-func TestRehearsalTellsOfDoubles(t *testing.T) {
+func TestDryRunReportsDuplicates(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin := n.Admin(t)
 		ada := admin.Entry(servertest.Body{"name": "Ada"})
@@ -169,7 +169,7 @@ func TestRehearsalTellsOfDoubles(t *testing.T) {
 	})
 }
 
-func TestWhoeverMayNotReadEntriesIsToldOfNone(t *testing.T) {
+func TestDuplicatesAreHiddenFromCallersWhoCannotReadEntries(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin := n.Admin(t)
 		admin.Put("/v1/workspaces/"+n.First.WorkspaceID+"/roles/writer", servertest.Body{"name": "Writer", "permissions": []string{"ws.read", "ws.directory.write"}}).OK()

@@ -266,7 +266,7 @@ func TestPagingNeitherRepeatsNorHides(t *testing.T) {
 	})
 }
 
-func TestABadLimitAndABadCursorAreToldTogether(t *testing.T) {
+func TestABadLimitAndABadCursorAreReportedTogether(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))
 	n.Admin(t).Get("/v1/directory?limit=0&cursor=x&workspace_id="+n.First.WorkspaceID).Invalid("limit", "cursor")

@@ -111,7 +111,7 @@ func TestMergeMovesEverythingAndUndoBringsItBack(t *testing.T) {
 	})
 }
 
-func TestMergeTellsItsHistory(t *testing.T) {
+func TestMergeShowsItsHistory(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin := n.Admin(t)
 		target, source := couple(n, admin)
@@ -144,7 +144,7 @@ func TestMergeTellsItsHistory(t *testing.T) {
 	})
 }
 
-func TestUndoSaysWhatWasChangedSince(t *testing.T) {
+func TestUndoReportsWhatWasChangedSince(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		admin := n.Admin(t)
 		target, source := couple(n, admin)

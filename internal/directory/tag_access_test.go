@@ -59,7 +59,7 @@ func TestTagsAreAPathOfTheirOwn(t *testing.T) {
 	admin.Post("/v1/directory/tags/receiving-methods/x", nil).Fails(http.StatusNotFound, "RESOURCE_NOT_FOUND")
 }
 
-func TestTagsComeWholeOrInPages(t *testing.T) {
+func TestTagsAreListedWholeOrInPages(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
@@ -202,7 +202,7 @@ func TestATagThatAnEntryWouldMakeNeedsThePermission(t *testing.T) {
 }
 
 // Whoever may not make tags never brings back one that is being deleted.
-func TestATagDeletedMeanwhileComesBackOnlyByPermission(t *testing.T) {
+func TestATagDeletedMeanwhileIsRestoredOnlyByPermission(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)

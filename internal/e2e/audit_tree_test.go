@@ -86,7 +86,7 @@ func (s *signers) sequencing(t *testing.T, d *db.DB) int {
 
 // Servers die between any two steps: before the place of a row, before its leaf, and between
 // the commit of a head and the checkpoint outside of the store.
-func TestNoRowIsLeftOutOrDoubledWhenTheSequencingServerIsKilled(t *testing.T) {
+func TestNoRowIsLostOrDuplicatedWhenTheSequencingServerIsKilled(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		s := newSigners(t, store)

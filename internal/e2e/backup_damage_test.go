@@ -10,7 +10,7 @@ import (
 	"bursar/internal/wait"
 )
 
-func TestADamagedBackupIsToldByItsStatusUntilItIsVerifiedAgain(t *testing.T) {
+func TestADamagedBackupShowsInItsStatusUntilItIsVerifiedAgain(t *testing.T) {
 	t.Parallel()
 	store, to, key := dbtest.SQLite(t), filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "audit.key")
 	initialise(t, store)

@@ -21,7 +21,7 @@ import (
 
 var apiKey = regexp.MustCompile(`bk_[0-9A-Za-z]{36}`)
 
-func TestFirstStartSaysOnceHowToUseTheServer(t *testing.T) {
+func TestFirstStartExplainsOnceHowToUseTheServer(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store)

@@ -152,7 +152,7 @@ func TestIdleServerStopsThoughClientsStayConnected(t *testing.T) {
 	})
 }
 
-func TestUsedPortIsToldPlainly(t *testing.T) {
+func TestUsedPortIsReportedPlainly(t *testing.T) {
 	t.Parallel()
 	p := start(t, dbtest.SQLite(t))
 	address := strings.TrimPrefix(p.URL, "http://")

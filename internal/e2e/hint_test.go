@@ -8,7 +8,7 @@ import (
 	"bursar/internal/db/dbtest"
 )
 
-func TestServeOnABusyPortSaysSo(t *testing.T) {
+func TestServeReportsABusyPort(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

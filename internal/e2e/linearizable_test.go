@@ -64,7 +64,7 @@ func entries() porcupine.Model {
 	}
 }
 
-func TestAHistoryIsRefusedInWhichACreateIsLostDoubledOrSeenTooLate(t *testing.T) {
+func TestAHistoryWithALostDuplicatedOrLateCreateIsRejected(t *testing.T) {
 	create, find := asked{"k", true}, asked{"k", false}
 	op := func(in asked, out string, from, to int64) porcupine.Operation {
 		return porcupine.Operation{Input: in, Output: out, Call: from, Return: to}

@@ -242,7 +242,7 @@ func TestLoginWithoutATerminalIsRefused(t *testing.T) {
 	}
 }
 
-func TestLoginWithoutATerminalWaitsIfToldSo(t *testing.T) {
+func TestLoginWithoutATerminalWaitsWithWait(t *testing.T) {
 	t.Parallel()
 	s, node, code := login(t, false, "--wait")
 	node.Admin(t).Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
@@ -263,7 +263,7 @@ func TestLoginWithoutATerminalWaitsIfToldSo(t *testing.T) {
 	}
 }
 
-func TestLoginOpensNoBrowserIfToldSo(t *testing.T) {
+func TestLoginOpensNoBrowserWithNoBrowser(t *testing.T) {
 	t.Parallel()
 	s, node, code := login(t, true, "--no-browser", "--name", "work")
 	node.Admin(t).Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
@@ -302,7 +302,7 @@ func TestLoginThatIsDenied(t *testing.T) {
 	s.signedOut()
 }
 
-func TestLoginThatNobodyApproves(t *testing.T) {
+func TestLoginThatIsNotApprovedExpires(t *testing.T) {
 	t.Parallel()
 	s, node, _ := login(t, true)
 	node.Clock.Advance(11 * time.Minute)

@@ -101,9 +101,9 @@ func TestEveryRequestLeavesOneLineInTheLog(t *testing.T) {
 	}
 }
 
-// TestLogTellsNoSecrets goes through everything that handles a secret, the right
+// TestLogContainsNoSecrets goes through everything that handles a secret, the right
 // way and the wrong way.
-func TestLogTellsNoSecrets(t *testing.T) {
+func TestLogContainsNoSecrets(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		p := start(t, store, "--log-level", "debug")

@@ -54,7 +54,7 @@ func TestProfilesAreNotServedUnderAnotherName(t *testing.T) {
 	}
 }
 
-func TestProfilesDoNotTellTheCommandLine(t *testing.T) {
+func TestProfilesDoNotContainTheCommandLine(t *testing.T) {
 	t.Parallel()
 	p := start(t, dbtest.SQLite(t), "--pprof", "127.0.0.1:0")
 	if got := askedAs(t, p.aside(t, "profiles")+"/debug/pprof/cmdline", ""); got != http.StatusNotFound {

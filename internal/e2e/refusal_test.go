@@ -16,7 +16,7 @@ func basic(id, secret string) string {
 // jargon is what an operator should never get to read.
 var jargon = regexp.MustCompile(`(?i)sqlite3|sqlstate|pgx|pgconn|pgerror|goroutine|panic|\*fault|fault\.|%!|constraint failed|\b(select|insert into|update) .* (from|values|set)\b`)
 
-func TestAdministrationThatFailsSaysWhyInOneLine(t *testing.T) {
+func TestFailedAdministrationIsExplainedInOneLine(t *testing.T) {
 	t.Parallel()
 	const unknown = "_01jd2m8k3vq7w5x9y0z1a2b3c4"
 	cases := map[string]string{

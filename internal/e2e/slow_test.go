@@ -10,9 +10,9 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// TestSlowClientsHoldNobodyUp opens more connections than the store has, and
+// TestSlowClientsDelayNoOther opens more connections than the store has, and
 // leaves each in the middle of its request.
-func TestSlowClientsHoldNobodyUp(t *testing.T) {
+func TestSlowClientsDelayNoOther(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		made := initialise(t, store)

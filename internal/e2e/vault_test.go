@@ -111,7 +111,7 @@ func TestAKilledResealGoesOn(t *testing.T) {
 	})
 }
 
-func TestALostVaultKeyIsToldInOneLineAndNothingElseIsLost(t *testing.T) {
+func TestALostVaultKeyIsReportedInOneLineAndNothingElseIsLost(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		key := filepath.Join(t.TempDir(), "vault.key")
@@ -168,7 +168,7 @@ func TestALostVaultKeyIsToldInOneLineAndNothingElseIsLost(t *testing.T) {
 	})
 }
 
-func TestTheFirstStartMakesAVaultKeyAndSaysToKeepItApart(t *testing.T) {
+func TestTheFirstStartCreatesAVaultKeyAndAdvisesToKeepItApart(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	p := spawn(t, []string{"BURSAR_VAULT_KEY="}, "--data", folder, "--listen", "127.0.0.1:0")
@@ -182,7 +182,7 @@ func TestTheFirstStartMakesAVaultKeyAndSaysToKeepItApart(t *testing.T) {
 }
 
 // All files of a PostgreSQL server, its write-ahead log included, tell no number.
-func TestTheFilesOfPostgreSQLTellNoNumber(t *testing.T) {
+func TestTheFilesOfPostgreSQLRevealNoAccountNumber(t *testing.T) {
 	t.Parallel()
 	store, cluster := ownPostgres(t)
 	made := initialise(t, store)

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/identity"
 )
 
-func TestABrowserSessionSaysWhoItIs(t *testing.T) {
+func TestABrowserSessionDescribesItsUser(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		id := n.person("ada@example.com")
 		session := n.begin(id, "")
@@ -41,7 +41,7 @@ func TestTheSecretOfASessionIsStoredHashed(t *testing.T) {
 	})
 }
 
-func TestUnknownSecretsAreNobody(t *testing.T) {
+func TestUnknownSecretsAuthenticateNoOne(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		good := n.begin(n.person("ada@example.com"), "").Secret
 		for _, secret := range []string{"", "bws_", good[:len(good)-1], good + "x", "bk_" + good[4:], strings.Repeat("bws_", 1000)} {
@@ -218,7 +218,7 @@ func TestEnablingAnAccountDoesNotWakeItsSessions(t *testing.T) {
 	})
 }
 
-func TestSomebodySeesTheirSessions(t *testing.T) {
+func TestAPersonSeesTheirSessions(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		ada, bob := n.person("ada@example.com"), n.person("bob@example.com")
 		idle := n.begin(ada, "")
@@ -244,7 +244,7 @@ func TestSomebodySeesTheirSessions(t *testing.T) {
 	})
 }
 
-func TestSomebodyEndsTheirSessionsAndNoOthers(t *testing.T) {
+func TestAPersonEndsTheirSessionsAndNoOthers(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		ada, bob := n.person("ada@example.com"), n.person("bob@example.com")
 		t.Run("one", func(t *testing.T) {

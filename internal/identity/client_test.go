@@ -236,7 +236,7 @@ func is(err error, code api.Code) bool {
 }
 
 // Whoever makes or rotates a client sees its secret, and can then do all that it can.
-func TestNobodyGetsMoreByAMachineClientThanTheyHold(t *testing.T) {
+func TestAMachineClientGivesNoOneMoreThanTheyHold(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()
 		p.define("keeper", "ws.keys.read", "ws.keys.write", "ws.read")

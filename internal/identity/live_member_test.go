@@ -60,7 +60,7 @@ func (n *node) change(fn func(tx *db.Tx) error) {
 
 // Joining does not change whose log tells of somebody's logins. A user that began with
 // an invitation has no such log yet: it gets one where it first accepts.
-func TestWhereWhatSomebodyDoesIsFiled(t *testing.T) {
+func TestWhereActionsAreRecorded(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()
 		homeOf := func(invited, accepts bool) (home string) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Whoever reaches the database past the ledger cannot make money, lose it or rewrite what happened.
-func TestConstraintsHoldWhoeverWrites(t *testing.T) {
+func TestConstraintsHoldForEveryWriter(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := open(t, store)
 		a := newAccount(t, d, 100)

@@ -112,7 +112,7 @@ func TestAReturnToAClosedAccountGoesToSuspense(t *testing.T) {
 	})
 }
 
-func TestSuspenseHoldsWhatNobodyCanExplain(t *testing.T) {
+func TestSuspenseHoldsUnexplainedMoney(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := open(t, store)
 		newAccount(t, d, 100)

@@ -201,7 +201,7 @@ func heard(t *testing.T, box *smtptest.Server, subject string, want ...string) {
 	}
 }
 
-func TestResettingAnApproverTakesTwoOperatorsAndIsTold(t *testing.T) {
+func TestResettingAnApproverTakesTwoOperatorsAndNotifies(t *testing.T) {
 	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, box *smtptest.Server) {
 		x := n.Tenant(t)
 		grace, clerk := x.Member("admin"), x.Member("viewer")
@@ -257,7 +257,7 @@ func emailOf(t *testing.T, n *servertest.Node, userID string) (email string) {
 	return email
 }
 
-func TestAnApproverIsAppointedByTwoOperatorsAndIsTold(t *testing.T) {
+func TestAnApproverIsAppointedByTwoOperatorsAndNotified(t *testing.T) {
 	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, box *smtptest.Server) {
 		x, elsewhere := n.Tenant(t), n.Tenant(t)
 		grace := x.Member("viewer")

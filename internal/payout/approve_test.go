@@ -144,7 +144,7 @@ func TestOneOfApproveRejectAndCancelWins(t *testing.T) {
 	})
 }
 
-func TestAnApproverHearsThatTheMoneyIsGone(t *testing.T) {
+func TestAnApproverSeesThatTheMoneyIsGone(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
@@ -165,7 +165,7 @@ func TestAnApproverHearsThatTheMoneyIsGone(t *testing.T) {
 	})
 }
 
-func TestNobodyApprovesWhatTheyHadAPartIn(t *testing.T) {
+func TestNoOneApprovesWhatTheyTookPartIn(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		owner, colleague := x.Owner, x.Member("admin")

@@ -32,7 +32,7 @@ func results(b api.PayoutBatch) (list []string) {
 	return list
 }
 
-func TestABatchSaysWhichPayoutsWereRefusedAndMakesTheOthers(t *testing.T) {
+func TestABatchReportsRefusedPayoutsAndCreatesTheOthers(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
@@ -180,7 +180,7 @@ func TestEachPayoutOfABatchHasItsOwnStory(t *testing.T) {
 	})
 }
 
-func TestWhoeverApprovesABatchHearsThatTheMoneyDoesNotSufficeForAll(t *testing.T) {
+func TestTheApproverOfABatchSeesThatTheMoneyDoesNotSufficeForAll(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)

@@ -123,7 +123,7 @@ func TestMoneyAndLimitsAreCheckedForAllBatchesOfAFile(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsSentAgainPaysNobodyTwice(t *testing.T) {
+func TestAResentFilePaysNoOneTwice(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account, other := x.Account(100_000), x.Account(100_000)

@@ -9,7 +9,7 @@ import (
 
 // After the second person has left, the approver adds others who request payouts. Until the demand for a second person ends, the approver
 // alone would be both. A machine client of the person who left is not the approver's.
-func TestNobodyApprovesForWhoeverTheyAddedAfterTheSecondPersonLeft(t *testing.T) {
+func TestAPersonAddedAfterTheSecondPersonLeftCannotApproveForTheOneWhoAddedThem(t *testing.T) {
 	type place struct {
 		*servertest.Tenant
 		account string

@@ -101,7 +101,7 @@ func TestTheSandboxReachesNothingThatIsLive(t *testing.T) {
 	})
 }
 
-func TestHealthTellsHowManyPayoutsWaitForAService(t *testing.T) {
+func TestHealthReportsHowManyPayoutsWaitForAService(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000_000)

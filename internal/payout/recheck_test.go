@@ -128,7 +128,7 @@ func TestARequesterAloneConfirmsAHeldPayoutWithAFreshLogin(t *testing.T) {
 	})
 }
 
-func TestASecondPersonWhoHasComeReleasesInsteadOfTheRequester(t *testing.T) {
+func TestANewSecondPersonReleasesInsteadOfTheRequester(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		person := n.Person(t, x.Owner)
@@ -190,7 +190,7 @@ func TestARuleIsStricterFromWhenItIsInForce(t *testing.T) {
 	})
 }
 
-func TestARuleThatDemandsAnotherRoleIsStricter(t *testing.T) {
+func TestARuleThatRequiresAnotherRoleIsStricter(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		x.Define("cfo", "ws.payouts.read", "ws.payouts.create", "ws.payouts.approve")

@@ -25,7 +25,7 @@ func approve(c *servertest.Client, id string) *servertest.Answer {
 	return c.Post(payouts+"/"+id+"/approve", body{"digest": digest, "verification": "Compared with the invoice."})
 }
 
-func TestOnePersonPaysWithoutApprovalAndTheAnswerAndTheLogSaySo(t *testing.T) {
+func TestOnePersonPaysWithoutApprovalAndTheAnswerAndTheLogStateIt(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
@@ -125,7 +125,7 @@ func TestEachCodeThatIsAnsweredAtOnce(t *testing.T) {
 	})
 }
 
-func TestARehearsalTellsAllFaultsAtOnceAndChangesNothing(t *testing.T) {
+func TestADryRunReportsAllFaultsAtOnceAndChangesNothing(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(1_000)
@@ -189,7 +189,7 @@ func TestAPayoutOutsideTheHoursOfItsRailIsScheduled(t *testing.T) {
 	})
 }
 
-func TestAnExternalIDIsOnePayoutForEver(t *testing.T) {
+func TestAnExternalIDNamesOnePayoutPermanently(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
@@ -297,7 +297,7 @@ func TestADraftIsChangedAndPublished(t *testing.T) {
 	})
 }
 
-func TestMoneyThatIsCancelledTwiceComesBackOnce(t *testing.T) {
+func TestMoneyOfAPayoutCanceledTwiceIsReleasedOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		account := x.Account(100_000)
@@ -367,7 +367,7 @@ func TestPayoutsAreListedByEachFilter(t *testing.T) {
 	})
 }
 
-func TestAnAccountNumberIsSealedMaskedAndItsShowingIsTold(t *testing.T) {
+func TestAnAccountNumberIsSealedAndMaskedAndRevealingItIsAudited(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		account := x.Account(100_000)
@@ -396,7 +396,7 @@ func TestAnAccountNumberIsSealedMaskedAndItsShowingIsTold(t *testing.T) {
 	})
 }
 
-func TestNobodySeesThePayoutsOfAnotherTenant(t *testing.T) {
+func TestNoOneSeesThePayoutsOfAnotherTenant(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, y := n.Tenant(t), n.Tenant(t)
 		account := x.Account(100_000)

@@ -315,7 +315,7 @@ func disabled(c *servertest.Client, email string) {
 	}
 }
 
-func TestAnUpdateTellsExactlyWhatItChanged(t *testing.T) {
+func TestAnUpdateReportsExactlyWhatItChanged(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for _, u := range slices.Concat(inWorkspaceLog(), inOrganizationLog()) {
 			t.Run(u.name, func(t *testing.T) {
@@ -332,7 +332,7 @@ func TestAnUpdateTellsExactlyWhatItChanged(t *testing.T) {
 	})
 }
 
-func TestTheRuleOfTheSecondFactorIsTold(t *testing.T) {
+func TestTheSecondFactorRuleIsExplained(t *testing.T) {
 	demanding(t, func(t *testing.T, _ dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		owner.signInByPasskey(t)
 		demand(n.CommandLine(t, owner.session), x, true).OK()
@@ -583,7 +583,7 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 	alone.Delete("/v2/limits/" + made).OK()
 }
 
-func TestEveryUpdateTellsWhatItChanged(t *testing.T) {
+func TestEveryUpdateReportsWhatItChanged(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		mutateEverything(t, n)
 		var silent []string

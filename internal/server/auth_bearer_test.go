@@ -123,7 +123,7 @@ func badCredentials(t *testing.T, n *servertest.Node) map[string]string {
 	}
 }
 
-func TestEveryRouteDemandsASession(t *testing.T) {
+func TestEveryRouteRequiresASession(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
@@ -140,7 +140,7 @@ func TestEveryRouteDemandsASession(t *testing.T) {
 	})
 }
 
-func TestRefusalsTellHowToAuthenticate(t *testing.T) {
+func TestRefusalsDescribeHowToAuthenticate(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)

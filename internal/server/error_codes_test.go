@@ -120,7 +120,7 @@ func asJSON(t *testing.T, value any) (decoded any) {
 	return decoded
 }
 
-func TestAPayoutAndItsReceiptSayWithTheSameCodeWhyItFailed(t *testing.T) {
+func TestAPayoutAndItsReceiptHaveTheSameFailureCode(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		driven := func(reason string) string {

@@ -99,7 +99,7 @@ func TestAPasskeyAnswersAChallengeOnce(t *testing.T) {
 
 // Invitations that wait for a mail server must not keep anybody from recovering their
 // account, and one that cannot be mailed is not stored.
-func TestPeopleAreToldOfPasskeysWhateverIsInvited(t *testing.T) {
+func TestPeopleAreNotifiedOfNewPasskeys(t *testing.T) {
 	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, bob := n.Tenant(t), newResident(t, n)
 		box.Down()

@@ -219,7 +219,7 @@ func TestNoWriteAnswersAnAccountNumberToWhoMayNotReadThem(t *testing.T) {
 
 // A caller who has lost the permission to read accounts gets no number by sending an earlier request again, even one that is refused now.
 // With the permission the answer is the same as before.
-func TestAStoredAnswerTellsAnAccountNumberOnlyToWhoMayReadItNow(t *testing.T) {
+func TestAStoredAnswerShowsAnAccountNumberOnlyToCallersWhoCanReadItNow(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		x.Define("writer", "ws.read", "ws.directory.read", "ws.receiving.write")

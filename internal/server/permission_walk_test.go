@@ -192,7 +192,7 @@ func targets() map[api.Operation]func(x *servertest.Tenant, role string) request
 	}
 }
 
-func TestNobodyTouchesWhatIsAboveThem(t *testing.T) {
+func TestNoOneChangesAccessAboveTheirOwn(t *testing.T) {
 	var walked []operation
 	for _, o := range operations() {
 		if !slices.Contains(deciding(), o.need) {

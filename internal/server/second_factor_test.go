@@ -133,7 +133,7 @@ func demanding(t *testing.T, run func(t *testing.T, store dbtest.Store, n *serve
 	})
 }
 
-func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
+func TestARequiredSecondFactorStopsPeopleWhoSignedInWithoutOne(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		bob, elsewhere := newResident(t, n), n.Tenant(t)
 		command := n.CommandLine(t, bob.session)
@@ -227,7 +227,7 @@ func TestADemandedSecondFactorStopsWhoeverSignedInWithoutOne(t *testing.T) {
 }
 
 // The rule of an organization keeps no one in: whoever has signed in without a second factor can leave.
-func TestADemandedSecondFactorKeepsNoOneIn(t *testing.T) {
+func TestARequiredSecondFactorEndsEverySessionWithoutOne(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		ann, bob := newResident(t, n), newResident(t, n)
 		command := n.CommandLine(t, bob.session)
@@ -255,7 +255,7 @@ func TestADemandedSecondFactorKeepsNoOneIn(t *testing.T) {
 	})
 }
 
-func TestWhoDemandsASecondFactorHasOne(t *testing.T) {
+func TestOnlyAnOwnerWithASecondFactorRequiresOne(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store, servertest.AtLocalhost())
@@ -295,7 +295,7 @@ func TestWhoDemandsASecondFactorHasOne(t *testing.T) {
 	})
 }
 
-func TestADemandReachesEveryNode(t *testing.T) {
+func TestARequiredSecondFactorReachesEveryNode(t *testing.T) {
 	demanding(t, func(t *testing.T, store dbtest.Store, n *servertest.Node, x *servertest.Tenant, owner *resident) {
 		there := servertest.Start(t, store, func(c *config.Serve) { c.PublicURL = n.PublicURL })
 		bob := newResident(t, n)

@@ -92,7 +92,7 @@ func TestJoiningOpensNoViewOnLogins(t *testing.T) {
 	})
 }
 
-func TestLoginsAreFiledElsewhereOnceSomebodyHasLeft(t *testing.T) {
+func TestLoginsAreRecordedElsewhereOnceAPersonHasLeft(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)

@@ -174,7 +174,7 @@ func TestRoomToWaitForTheHasherIsShared(t *testing.T) {
 	}
 }
 
-func TestWhoeverStopsWaitingForTheHasherLeavesNothingBehind(t *testing.T) {
+func TestACallerThatStopsWaitingForTheHasherLeavesNothingBehind(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.resident("ada@example.com")
 		release := sync.OnceFunc(h.Hold())

@@ -13,7 +13,7 @@ import (
 	"bursar/internal/signin"
 )
 
-func TestTheRightPasswordProvesWhoSomebodyIs(t *testing.T) {
+func TestTheRightPasswordIdentifiesThePerson(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		id := h.resident("ada@example.com")
 		want := signin.Proven{UserID: id, Method: identity.ByPassword, Version: 1}
@@ -50,7 +50,7 @@ func wrongPairs(h *house) map[string]struct {
 	}
 }
 
-func TestAWrongPairIsAnsweredTheSameForEverybody(t *testing.T) {
+func TestAWrongPairIsAnsweredTheSameForEveryCaller(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for name, c := range wrongPairs(h) {
 			t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAWrongPairIsAnsweredTheSameForEverybody(t *testing.T) {
 
 // Where the hasher has no place left everybody who needs it is turned away: who
 // would be answered without it would be answered faster.
-func TestAWrongPairTakesTheSameWorkForEverybody(t *testing.T) {
+func TestAWrongPairTakesTheSameWorkForEveryCaller(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		pairs := wrongPairs(h)
 		leave := h.Crowd()
@@ -84,7 +84,7 @@ func TestAWrongPairTakesTheSameWorkForEverybody(t *testing.T) {
 	})
 }
 
-func TestAFailedSignInDoesNotTellWhatWasTyped(t *testing.T) {
+func TestAFailedSignInDoesNotRevealWhatWasTyped(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.resident("ada@example.com")
 		for _, email := range []string{"ada@example.com", "typo-secret@example.com"} {

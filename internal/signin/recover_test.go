@@ -86,7 +86,7 @@ func TestOnlyWhoCanSignInIsSentALink(t *testing.T) {
 	})
 }
 
-func TestWithoutMailNobodyRecovers(t *testing.T) {
+func TestWithoutMailRecoveryIsUnavailable(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		if h.Recovers() {
 			t.Error("recovery is offered")

@@ -56,7 +56,7 @@ func TestALinkSetsAnAccountUp(t *testing.T) {
 	})
 }
 
-func TestALinkSaysWhatItIsFor(t *testing.T) {
+func TestALinkDescribesItsPurpose(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		x := h.tenant("boss@example.com")
 		_, link := x.invite("bob@example.com", "viewer")

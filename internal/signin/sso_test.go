@@ -64,7 +64,7 @@ func (h *house) bySSO(email string) (signin.Proven, error) {
 	return h.FinishSSO(h.t.Context(), stranger(), state, atProvider(h.t, location, email))
 }
 
-func TestTheProviderProvesWhoSomebodyIs(t *testing.T) {
+func TestTheProviderIdentifiesThePerson(t *testing.T) {
 	eachWithProvider(t, []oidctest.User{vouched("Ada@Example.com", true)}, func(t *testing.T, h *house) {
 		id := h.person("ada@example.com")
 		got, err := h.bySSO("Ada@Example.com")

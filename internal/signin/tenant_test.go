@@ -198,7 +198,7 @@ func TestAnOperatorSettlesWhoseAnAddressIs(t *testing.T) {
 // Whoever completed the user by the link of one organization had chosen how it
 // signs in. Once it is settled whose the address is, none of that is good any more:
 // it would open what others have prepared.
-func TestSettlingEndsWhatSomebodyElseHadSetUp(t *testing.T) {
+func TestSettlingEndsWhatAnotherPersonHadSetUp(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		w := invitedTwice(h)
 		wayIn := h.seize(w.userID)
@@ -210,7 +210,7 @@ func TestSettlingEndsWhatSomebodyElseHadSetUp(t *testing.T) {
 }
 
 // An operator who makes a key for a user says nothing about who has the others.
-func TestAnAPIKeyDoesNotSettleAnAccountThatSomebodyUses(t *testing.T) {
+func TestAnAPIKeyDoesNotSettleAUserWhoHasSignedIn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		w := invitedTwice(h)
 		_, _, err := h.identity.CreateKeyFor(t.Context(), db.Caller{}, bobsAddress, identity.NewKey{Name: "k"})

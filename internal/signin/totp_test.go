@@ -62,7 +62,7 @@ func TestTheSecondFactorIsOnOnceACodeShowsThatTheAppHasIt(t *testing.T) {
 	})
 }
 
-func TestAWrongPasswordDoesNotTellThatThereIsASecondFactor(t *testing.T) {
+func TestAWrongPasswordDoesNotRevealASecondFactor(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		me, _ := h.enter(h.resident("ada@example.com"))
 		h.secondFactor(me)

@@ -19,7 +19,7 @@ func plainKey(t *testing.T, n *servertest.Node, c *servertest.Client) *servertes
 	return n.Login(t, key)
 }
 
-func TestAKeyThatDoesNotAdministerLetsNobodyDecide(t *testing.T) {
+func TestAKeyWithoutAdministerDecidesNothing(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		key := plainKey(t, n, x.Owner)
@@ -44,7 +44,7 @@ func TestAKeyThatDoesNotAdministerLetsNobodyDecide(t *testing.T) {
 	})
 }
 
-func TestAnUnattendedSessionLetsNobodyDecide(t *testing.T) {
+func TestAnUnattendedSessionCannotDecide(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.FirstTenant(t)
 		viewer := x.Member("viewer")

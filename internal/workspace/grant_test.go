@@ -185,7 +185,7 @@ func TestAGrantIsForTheRoleThatWasShown(t *testing.T) {
 
 // An admin who removes the other approvers, or takes their roles, goes on needing a second person for 72 hours, and does not become two
 // by a second mailbox meanwhile.
-func TestNobodyDissolvesFourEyesAlone(t *testing.T) {
+func TestNoOneEndsFourEyesAlone(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, ada, bob := n.Pair(t)
 		n.Clock.Advance(2 * day)
@@ -237,7 +237,7 @@ func TestNobodyDissolvesFourEyesAlone(t *testing.T) {
 	})
 }
 
-func TestAnOwnerOrAnApproverExtendsTheDemandOnce(t *testing.T) {
+func TestAnOwnerOrAnApproverExtendsTheRequirementOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for _, by := range []string{"an owner", "an approver"} {
 			t.Run(by, func(t *testing.T) {
@@ -336,7 +336,7 @@ func TestAGrantOfARoleThatARuleNamesTakesASecondPerson(t *testing.T) {
 }
 
 // A rule that names a role is not met by who gives it to themselves.
-func TestNobodyGivesThemselvesTheRoleThatARuleNames(t *testing.T) {
+func TestNoOneGivesThemselvesTheRoleThatARuleNames(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, ada, bob := n.Pair(t)
 		x.Define("cfo", "ws.read", "ws.payouts.read", "ws.payouts.approve")
@@ -378,7 +378,7 @@ func TestNobodyGivesThemselvesTheRoleThatARuleNames(t *testing.T) {
 	})
 }
 
-func TestRemovingTheLastApproverTellsWhatWaits(t *testing.T) {
+func TestRemovingTheLastApproverReportsWhatWaits(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, ada, bob := n.Pair(t)
 		carol := x.Member("disbursement_authorizer")
@@ -457,7 +457,7 @@ func TestMorePermissionsForARoleAreForTheMembersWhoWereShown(t *testing.T) {
 }
 
 // An approver may be left, and still too few.
-func TestRemovingAnApproverTellsWhatWaitsForMoreOrForARoleOrForBothPairs(t *testing.T) {
+func TestRemovingAnApproverReportsWhatWaitsForMoreOrForARoleOrForBothPairs(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		pay := func(x *servertest.Tenant) {
 			x.Owner.Post("/v2/payout-requests", body{"source_account_id": x.Account(1_000), "amount_cents": 100, "currency": "PHP",

@@ -12,7 +12,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-func TestInvitationIsShownToWhoeverInvites(t *testing.T) {
+func TestInvitationIsShownToTheInviter(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		t.Run("an address that nobody has", func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestInvitationIsTheSameWhenARequestIsRepeated(t *testing.T) {
 	})
 }
 
-func TestInvitationIsKnownToWhoeverHasItAlone(t *testing.T) {
+func TestInvitationIsVisibleOnlyToTheInvited(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		answer := x.Owner.Once("invite", "POST", x.Path("/members"), body{"email": servertest.NewEmail(), "role": "viewer"}).OK()
@@ -331,7 +331,7 @@ func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
 
 // What somebody agreed to who completed an address by a link that they were shown, its owner
 // has not agreed to. Nor do the owners of that organization read of the owner's logins.
-func TestWhoeverTakesAnAddressBackIsAskedAnew(t *testing.T) {
+func TestTakingAnAddressBackAsksForAcceptanceAgain(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		h := invitedByTwo(t, n)
 		link := n.OperatorsLink(t, h.email)

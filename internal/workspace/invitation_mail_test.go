@@ -70,7 +70,7 @@ func TestInvitationIsMailedOnceForARepeatedRequest(t *testing.T) {
 }
 
 // The message for the last one, who is new, shows that there was none for the others.
-func TestNobodyIsMailedWhoIsInAlready(t *testing.T) {
+func TestMembersAreNotMailedAnInvitation(t *testing.T) {
 	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {
 		x, last := n.Tenant(t), servertest.NewEmail()
 		x.WorkspaceID = x.Owner.Post("/v1/workspaces", body{"name": "Second", "organization_id": x.OrganizationID}).OK().Text("id")

@@ -22,7 +22,7 @@ func decline(c *servertest.Client, id string) *servertest.Answer {
 	return c.Post("/v1/invitations/"+id+"/decline", nil)
 }
 
-func TestNobodyIsInAWorkspaceWhoHasNotAgreed(t *testing.T) {
+func TestNoOneIsInAWorkspaceWithoutAgreeing(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, alice := n.Tenant(t), n.User(t, servertest.NewEmail())
 		home := n.Tenant(t)
@@ -65,7 +65,7 @@ func TestNobodyIsInAWorkspaceWhoHasNotAgreed(t *testing.T) {
 
 // An inviter must not find out whether an address belongs to a user: neither from the
 // answer, nor from the list of members, nor from the audit log.
-func TestAnInvitationDoesNotTellWhetherAnAddressHasAnAccount(t *testing.T) {
+func TestAnInvitationDoesNotRevealWhetherAnAddressHasAUser(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		known, disabled, unknown := servertest.NewEmail(), servertest.NewEmail(), servertest.NewEmail()

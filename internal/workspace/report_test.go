@@ -52,7 +52,7 @@ func TestTheReportOfAFormerMemberSuspendsWhatCameThroughTheirKey(t *testing.T) {
 	})
 }
 
-func TestWhoeverCameThroughACompromisedKeyDecidesAboutNoOther(t *testing.T) {
+func TestAPersonAddedThroughACompromisedKeyDecidesAboutNoOther(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for name, puppeteer := range map[string]func(x *servertest.Tenant, thief *servertest.Client) *servertest.Client{
 			"a member": func(x *servertest.Tenant, thief *servertest.Client) *servertest.Client {

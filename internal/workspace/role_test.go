@@ -196,7 +196,7 @@ func TestDefinedRoles(t *testing.T) {
 	})
 }
 
-func TestNobodyGrantsWhatTheyDoNotHold(t *testing.T) {
+func TestNoOneGrantsWhatTheyDoNotHold(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		x.Define("people", "ws.members.read", "ws.members.write", "ws.roles.write")

@@ -11,7 +11,7 @@ import (
 )
 
 // The only approver, beside someone who requests, makes another approver in each way that there is.
-func TestWhoTheOnlyApproverAddsCountsWhenTheDemandWouldEnd(t *testing.T) {
+func TestAnApproverAddedByTheOnlyApproverCountsWhenTheRequirementWouldEnd(t *testing.T) {
 	clerk := []string{"ws.read", "ws.payouts.read", "ws.payouts.create"}
 	for name, add := range map[string]func(t *testing.T, x *servertest.Tenant) *servertest.Client{
 		"by a role": func(_ *testing.T, x *servertest.Tenant) *servertest.Client {

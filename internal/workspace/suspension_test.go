@@ -346,7 +346,7 @@ func TestOneMoreRoleThatCameThroughAKeyIsSuspendedAlone(t *testing.T) {
 	})
 }
 
-func TestNobodyMakesAnApproverByConfirmingSuspendedAccess(t *testing.T) {
+func TestConfirmingSuspendedAccessMakesNoApprover(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, _ := n.Pair(t)
 		key, thief := stolenKey(t, n, x.Owner)

@@ -91,7 +91,7 @@ func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 }
 
 // A caller who is signed out meanwhile gets no access either.
-func TestNobodyJoinsInASessionThatHasEnded(t *testing.T) {
+func TestNoOneJoinsInAnEndedSession(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
 		guest := n.User(t, servertest.NewEmail())

@@ -74,7 +74,7 @@ func TestTheFormatsNeverChange(t *testing.T) {
 	}
 }
 
-func TestAWrongKeyIsRefusedAndNotTold(t *testing.T) {
+func TestAWrongKeyIsRefusedAndNotShown(t *testing.T) {
 	for _, text := range []string{
 		"", "PRIVATE+KEY+a", goldenVerifier, goldenKey[:60], strings.Replace(goldenKey, "8582206c", "8582206d", 1),
 		strings.Replace(goldenKey, "+AWRl", "+AmRl", 1),

@@ -18,7 +18,7 @@ const (
 	testToken = "e30.eyJleHAiOjE3MDAwMDAwMDB9.c2ln" // ends at 1700000000
 )
 
-func TestKeyAndTokenAreToldApart(t *testing.T) {
+func TestKeyAndTokenAreDistinguished(t *testing.T) {
 	for text, want := range map[string]Credential{
 		testKey:                 {APIKey: testKey},
 		"  " + testKey + "\r\n": {APIKey: testKey},

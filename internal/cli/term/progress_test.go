@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestProgressTellsHowFarARunIs(t *testing.T) {
+func TestProgressShowsHowFarARunIs(t *testing.T) {
 	start := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		p    *Progress

@@ -158,7 +158,7 @@ func TestScreenWidth(t *testing.T) {
 	}
 }
 
-func TestLocaleSaysWhatCanBeShown(t *testing.T) {
+func TestLocaleDeterminesWhatCanBeShown(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  []string
 		want bool

@@ -268,7 +268,7 @@ func TestABulkTakesOnlyIDs(t *testing.T) {
 }
 
 // A bulk takes a while, so its entries are deleted at different moments: each comes back all the same.
-func TestAllThatABulkDeletesComesBackHoweverLongItTook(t *testing.T) {
+func TestUndoingABulkRestoresAllItDeletedHoweverLongItTook(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		thePeople(t, c, 100)

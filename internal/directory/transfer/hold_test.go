@@ -140,7 +140,7 @@ func TestAHeldFileIsStartedOnce(t *testing.T) {
 }
 
 // A held file can be cancelled, is given up after a day, and counts among those that wait.
-func TestAHeldFileDoesNotWaitForEver(t *testing.T) {
+func TestAHeldFileExpires(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		_, cancelled := hold(c, staff)

@@ -161,7 +161,7 @@ func TestFilesThatAreNoTablesAreRefused(t *testing.T) {
 	})
 }
 
-func TestABatchTellsWhatBecameOfEachItem(t *testing.T) {
+func TestABatchReportsTheResultOfEachItem(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)
 		id := c.Entry(servertest.Body{"name": "Ada"})

@@ -43,7 +43,7 @@ func TestWhatMakesALineAnUpdate(t *testing.T) {
 }
 
 // Refused lines may hold account numbers: whoever did not send them needs the permission to read those.
-func TestRefusedLinesOfSomebodyElse(t *testing.T) {
+func TestRefusedLinesOfAnotherPerson(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		tenant := n.FirstTenant(t)
 		tenant.Define("clerk", "ws.directory.read", "ws.directory.write")

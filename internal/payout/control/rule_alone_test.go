@@ -105,7 +105,7 @@ func TestARuleThatOnePersonMadeAfterTheOtherLeftIsSuspendedBeforeANewOneCounts(t
 }
 
 // Confirming a suspended rule makes it as strict for the people who are there as making it anew would.
-func TestASuspendedRuleThatNobodyCouldSatisfyIsNotConfirmed(t *testing.T) {
+func TestASuspendedRuleThatCannotBeSatisfiedIsNotConfirmed(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		byKeys := g.StoreRule(body{"approvals": 2, "keys_may_approve": true})

@@ -10,7 +10,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-func TestARuleThatNobodyCouldSatisfyIsRefused(t *testing.T) {
+func TestARuleThatCannotBeSatisfiedIsRefused(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		refused := func(what string, terms body, says string) {
@@ -62,7 +62,7 @@ func TestARuleThatNobodyCouldSatisfyIsRefused(t *testing.T) {
 }
 
 // A rule that waits for approval is checked again, because people may have gone.
-func TestARuleThatNobodyCouldSatisfyAnyMoreIsNotApproved(t *testing.T) {
+func TestARuleThatCanNoLongerBeSatisfiedIsNotApproved(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		second := n.Person(t, g.Member("admin"))

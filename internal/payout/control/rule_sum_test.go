@@ -231,7 +231,7 @@ func TestASumHoldsWhenManyRequestAtOnce(t *testing.T) {
 	})
 }
 
-func TestARuleBySumSaysWhichSum(t *testing.T) {
+func TestARuleBySumNamesTheSum(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		post := func(terms body) *servertest.Answer {

@@ -107,7 +107,7 @@ func TestWithoutRulesTwoPeopleMakeAnApproval(t *testing.T) {
 	})
 }
 
-func TestTheMostDemandingRuleHolds(t *testing.T) {
+func TestTheStrictestRuleApplies(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n) // of one person, who needs nobody for any rule
 		account, other := g.Account(0), g.Account(0)
@@ -237,7 +237,7 @@ func TestARuleThatMayTakeThePlaceOfAnotherRoleWaitsForAnotherPerson(t *testing.T
 	})
 }
 
-func TestARuleForAClientIsSuspendedWhenSomebodyElseHasItsSecret(t *testing.T) {
+func TestARuleForAClientIsSuspendedWhenAnotherPersonGetsItsSecret(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)
 		colleague := g.Member("admin")
@@ -291,7 +291,7 @@ func TestARuleNamesWhatIsThere(t *testing.T) {
 }
 
 // A yen has no cents, and a dinar has a thousand fils: what a rule says must be what it stores.
-func TestARuleTellsItsAmountsInTheCurrencyThatTheyAreMeantIn(t *testing.T) {
+func TestARuleShowsItsAmountsInTheirCurrency(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rails.json")
 	text := `{"rails": [{"name": "zengin", "currency": "JPY", "minimum_cents": 1, "connector": "simulator", "always": true, "members": "I"},
 		{"name": "knet", "currency": "KWD", "minimum_cents": 1, "connector": "simulator", "always": true, "members": "I"}]}`

@@ -62,7 +62,7 @@ func TestATransferDoesNotBringMoneyUnderWeakerRules(t *testing.T) {
 }
 
 // Two people have agreed that one account pays without approval. Nobody fills it alone from another.
-func TestATransferToAnAccountThatNobodyApprovesIsGuarded(t *testing.T) {
+func TestATransferToAnAccountWithoutApprovalsIsGuarded(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
 		main, petty := x.Account(10_000), x.Account(0)

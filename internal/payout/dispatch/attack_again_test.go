@@ -245,7 +245,7 @@ func TestAnApprovalOfAnUnknownKindKeepsNoOtherFromExpiring(t *testing.T) {
 }
 
 // A transaction of the ledger was changed in the store. Who cancels the payout does not leave its money reserved for ever.
-func TestTheMoneyOfAForgedReservationIsNotReservedForEver(t *testing.T) {
+func TestTheMoneyOfAForgedReservationIsReleased(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		o := openOffice(openBank(t, store))
 		id := o.pay("usr_a", 0)

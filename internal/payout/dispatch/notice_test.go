@@ -55,7 +55,7 @@ func returned(id string) rail.Notice {
 	return rail.Notice{Kind: rail.Returned, EndToEndID: payout.EndToEndID(id, 1), Amount: amount, Outcome: rail.Outcome{Code: "AC04"}}
 }
 
-func TestWhatARailTellsByItself(t *testing.T) {
+func TestNoticesOfARail(t *testing.T) {
 	type message []func(id string) rail.Notice
 	tell := func(state rail.State, code string) func(string) rail.Notice {
 		return func(id string) rail.Notice { return decided(id, state, code) }
@@ -108,7 +108,7 @@ func TestWhatARailTellsByItself(t *testing.T) {
 	}
 }
 
-func TestTheReferenceOfAPaymentIsKeptWhoeverTellsItFirst(t *testing.T) {
+func TestTheFirstReferenceOfAPaymentIsKept(t *testing.T) {
 	type message func(id string) rail.Notice
 	named := func(reference string, tell message) message {
 		return func(id string) rail.Notice {
@@ -139,7 +139,7 @@ func TestTheReferenceOfAPaymentIsKeptWhoeverTellsItFirst(t *testing.T) {
 	}
 }
 
-func TestABankThatIsHeardBeforeItsAnswerIsStoredHasNamedThePayment(t *testing.T) {
+func TestANoticeBeforeTheAnswerIsStoredNamesThePayment(t *testing.T) {
 	b := openBank(t, dbtest.SQLite(t))
 	second := b.node()
 	heard := ""
@@ -188,7 +188,7 @@ func TestASecondDebitOfAPaymentGoesToSuspense(t *testing.T) {
 }
 
 // A notification and the statement after it may name a debit in different ways, or one of them not at all.
-func TestADebitThatIsToldInTwoWaysIsTakenOnce(t *testing.T) {
+func TestADebitReportedInTwoWaysIsBookedOnce(t *testing.T) {
 	for name, movements := range map[string][]string{
 		"without a reference, and then with one": {"", "entry BANK1"},
 		"with one, and then without":             {"entry BANK1", ""},

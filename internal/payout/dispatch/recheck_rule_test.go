@@ -10,7 +10,7 @@ import (
 )
 
 // The rule has been in force for an hour when the payout is approved, with the approvals that were demanded when it was requested.
-func TestARuleThatBecameStricterBeforeTheApprovalHoldsThePayout(t *testing.T) {
+func TestARuleMadeStricterBeforeTheApprovalHoldsThePayout(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		o := openOffice(openBank(t, store))
 		id := o.pay("usr_a", 1) // takes one approval

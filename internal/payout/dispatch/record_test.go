@@ -186,7 +186,7 @@ func TestAnotherFolderSendsNothingUntilItIsAdopted(t *testing.T) {
 	})
 }
 
-func TestAFolderThatReturnsSendsAgainByItself(t *testing.T) {
+func TestAFolderThatReturnsIsUsedAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		l := openLive(t, store)
 		l.turn()

@@ -61,7 +61,7 @@ func TestNoPayoutIsExecutedTwiceWhateverTheSeed(t *testing.T) {
 }
 
 // A seed is worth something: it tells the same story each time.
-func TestASeedTellsOneStory(t *testing.T) {
+func TestASeedDeterminesTheRun(t *testing.T) {
 	for seed := range uint64(4) {
 		var stories [2][]string
 		for i := range stories {

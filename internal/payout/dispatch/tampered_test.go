@@ -51,7 +51,7 @@ func (o *office) limit() {
 	o.dispatch(rules)
 }
 
-func TestAnApprovalWhoseDemandWasChangedInTheStoreDecidesNothing(t *testing.T) {
+func TestAnApprovalWhoseRequirementWasChangedInTheStoreDecidesNothing(t *testing.T) {
 	for name, change := range map[string]string{
 		"fewer approvals": `UPDATE approval SET needed = 1 WHERE state = 'pending'`,
 		"another maker":   `UPDATE approval SET involved = ' ', maker_id = 'usr_c', maker = replace(maker, 'usr_a', 'usr_c') WHERE state = 'pending'`,

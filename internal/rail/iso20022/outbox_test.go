@@ -324,7 +324,7 @@ func TestACrashSendsNothingTwice(t *testing.T) {
 	}
 }
 
-func TestAFolderDoesNotSpeakOfWhatIsOlderThanItself(t *testing.T) {
+func TestAFolderReportsNothingOlderThanItself(t *testing.T) {
 	t.Parallel()
 	b := open(t, t.TempDir())
 	old, new := payment("OLD", 100), payment("NEW", 100)

@@ -284,7 +284,7 @@ func TestWhatIsDownInAWorkspaceTakesWhatOthersSend(t *testing.T) {
 }
 
 // Until it is done, a message comes again, and its notices have the same names.
-func TestAMessageComesAgainUntilItIsDone(t *testing.T) {
+func TestAMessageIsDeliveredAgainUntilItIsDone(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		s := open(t, store)

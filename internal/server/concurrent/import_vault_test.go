@@ -16,7 +16,7 @@ import (
 
 // A stolen database, and what the server logs, tell no number of a file: not while it waits, not
 // of the lines that were refused, not of what a rehearsal says.
-func TestAStolenStoreTellsNoNumberOfAnImport(t *testing.T) {
+func TestAStolenStoreRevealsNoAccountNumberOfAnImport(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		c := n.Admin(t)

@@ -74,7 +74,7 @@ func everything(t *testing.T, store dbtest.Store, n *servertest.Node) string {
 
 // A stolen database, and what the server logs, tell no account number: not in the methods, not
 // in answers that are kept for repeated requests, not in the audit log.
-func TestAStolenStoreTellsNoNumber(t *testing.T) {
+func TestAStolenStoreRevealsNoAccountNumber(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)
 		admin := n.Admin(t)
@@ -106,7 +106,7 @@ func TestAStolenStoreTellsNoNumber(t *testing.T) {
 }
 
 // Neither are the secrets there by which a thief could make codes of a second factor, or sign tokens.
-func TestAStolenStoreTellsNoAuthenticatorSecretAndNoSigningSeed(t *testing.T) {
+func TestAStolenStoreRevealsNoAuthenticatorSecretAndNoSigningSeed(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		must := func(err error) {
 			t.Helper()
