@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"bursar/api"
 	"bursar/internal/spreadsheet"
@@ -184,11 +186,9 @@ func parse(number int, text []byte) Line {
 		line.Fault = notUTF8
 		return line
 	}
-	var members map[string]any
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	if err := decoder.Decode(&members); err != nil || decoder.More() {
-		line.Fault = "is not a JSON object"
+	var members map[string]jsontext.Value
+	if json.Unmarshal(text, &members) != nil {
+		line.Fault = "is not a JSON object, or names a member twice"
 		return line
 	}
 	for name, value := range members {
@@ -196,12 +196,13 @@ func parse(number int, text []byte) Line {
 			line.Fault = fmt.Sprintf("has an unknown member %q: the members are %s", name, strings.Join(Columns(), ", "))
 			return line
 		}
-		switch value := value.(type) {
-		case string:
-			line.Cells[name] = strings.TrimSpace(value)
-		case json.Number:
-			line.Cells[name] = value.String()
-		case nil:
+		switch value.Kind() {
+		case '"':
+			unquoted, _ := jsontext.AppendUnquote(nil, value)
+			line.Cells[name] = strings.TrimSpace(string(unquoted))
+		case '0':
+			line.Cells[name] = string(value)
+		case 'n':
 		default:
 			line.Fault = name + " must be a text or a number"
 			return line

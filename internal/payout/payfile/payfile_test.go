@@ -25,11 +25,12 @@ func TestReadsWhatPeopleSave(t *testing.T) {
 		"a long cell":    {"to,amount\n\"A\nda\",1\nBob,2\n", []payfile.Line{{Number: 2, Cells: map[string]string{"to": "A\nda", "amount": "1"}}, {Number: 4, Cells: map[string]string{"to": "Bob", "amount": "2"}}}},
 		"Latin-1":        {"to,amount\nPe\xf1a,1\n", []payfile.Line{{Number: 2, Cells: map[string]string{"to": "Pe\xf1a", "amount": "1"}, Fault: "is not UTF-8: save the file as CSV in UTF-8"}}},
 		"Latin-1 json":   {"{\"to\":\"Pe\xf1a\"}\n", []payfile.Line{{Number: 1, Cells: map[string]string{}, Fault: "is not UTF-8: save the file as CSV in UTF-8"}}},
-		"json": {`{"amount":1500.50,"to":"Ada","rail":null}` + "\n\n" + `{"amount":true}` + "\n[1]\n" + `{"cents":1}` + "\n", []payfile.Line{
+		"json": {`{"amount":1500.50,"to":"Ada","rail":null}` + "\n\n" + `{"amount":true}` + "\n[1]\n" + `{"cents":1}` + "\n" + `{"amount":1,"amount":100}` + "\n", []payfile.Line{
 			{Number: 1, Cells: map[string]string{"amount": "1500.50", "to": "Ada"}},
 			{Number: 3, Cells: map[string]string{}, Fault: "amount must be a text or a number"},
-			{Number: 4, Cells: map[string]string{}, Fault: "is not a JSON object"},
+			{Number: 4, Cells: map[string]string{}, Fault: "is not a JSON object, or names a member twice"},
 			{Number: 5, Cells: map[string]string{}, Fault: `has an unknown member "cents": the members are ` + strings.Join(payfile.Columns(), ", ")},
+			{Number: 6, Cells: map[string]string{}, Fault: "is not a JSON object, or names a member twice"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
