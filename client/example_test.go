@@ -178,7 +178,7 @@ func ExampleWithIdempotencyKey() {
 	// Output: true
 }
 
-// Sign somebody in who has a browser elsewhere. Here the admin approves at once;
+// Sign someone in who has a browser elsewhere. Here the admin approves at once;
 // otherwise wait code.Interval seconds between two polls.
 func ExampleAuthService_DeviceCode() {
 	server := startServer()

@@ -163,7 +163,7 @@ func TestABadKeyIsTriedOnceForAllWhoWait(t *testing.T) {
 	}
 }
 
-// Whoever waits for an exchange waits as long as they want, and nobody else is hurt.
+// Anyone who waits for an exchange waits as long as they want, and no one else is hurt.
 func TestEachWaitsForTheExchangeWithTheirOwnContext(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))

@@ -183,7 +183,7 @@ func TestTheProgramStartsTheCommandLineAlone(t *testing.T) {
 	}
 }
 
-// Whoever imports the client would otherwise link a parser that only the server needs.
+// Anyone who imports the client would otherwise link a parser that only the server needs.
 func TestTheClientNeedsNoYAMLParser(t *testing.T) {
 	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"client").Output()
 	if err != nil {

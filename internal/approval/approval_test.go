@@ -61,7 +61,7 @@ func add(c *servertest.Client, entry, number string, more ...body) (id, approval
 	return made.Text("id"), made.Text("approval_id")
 }
 
-// again signs in anew, since a test that lets days pass outlasts every session.
+// again signs in again, since a test that lets days pass outlasts every session.
 func again(t testing.TB, users ...*servertest.Client) {
 	t.Helper()
 	for _, c := range users {
@@ -146,7 +146,7 @@ func TestTheOldAccountIsPaidUntilItsSuccessorIs(t *testing.T) {
 		again(t, x.Owner)
 		expect(t, "when it has cooled", paid(x.Owner, entry), "new* other")
 		expect(t, "all methods", all(x.Owner, entry), "old retired, new active, other active")
-		// Removing the successor brings the old one back for nobody.
+		// Removing the successor brings the old one back for no one.
 		x.Owner.Delete(methods(entry) + "/" + made.Text("id")).OK()
 		expect(t, "after the removal", paid(x.Owner, entry), "other")
 		_ = other
@@ -232,7 +232,7 @@ func TestAWorkspaceOfOnePersonNeedsNoApprovalAndStatesTheReason(t *testing.T) {
 	})
 }
 
-// Nobody who has a part in a request approves it.
+// No one who has a part in a request approves it.
 func TestNoOneApprovesWhatTheyTakePartIn(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
@@ -300,7 +300,7 @@ func TestAnApproverSignedInAMomentAgo(t *testing.T) {
 		digest := maker.Get("/v1/approvals/" + id).OK().Text("digest")
 		n.Clock.Advance(16 * time.Minute)
 		second.Post("/v1/approvals/"+id+"/approve", body{"digest": digest, "verification": "called"}).Fails(403, "RECENT_LOGIN_REQUIRED")
-		// A code that is picked up late signs nobody in later: what counts is when they approved it.
+		// A code that is picked up late signs no one in later: what counts is when they approved it.
 		code := n.NewDeviceCode(t, nil)
 		n.ApproveAtBrowser(t, second, code)
 		n.Clock.Advance(9 * time.Minute)
@@ -333,7 +333,7 @@ func TestAnApprovalIsForWhatWasShown(t *testing.T) {
 		second.Approve(waiting).OK()
 		n.Clock.Advance(day + time.Second)
 		again(t, maker)
-		second = n.Person(t, n.User(t, servertest.NewEmail())) // nobody of the workspace
+		second = n.Person(t, n.User(t, servertest.NewEmail())) // no one of the workspace
 		second.Get("/v1/approvals/"+edited).Fails(404, "RESOURCE_NOT_FOUND")
 		maker.Patch(methods(entry)+"/"+b, body{"is_default": true}).OK()
 		maker.Delete(methods(entry) + "/" + b).OK()
@@ -630,7 +630,7 @@ func TestTheApproverSeesWhatElseChanged(t *testing.T) {
 		maker.Patch("/v1/directory/"+entry, body{"fields": body{"phone": "+44 3", "mobile": "+44 9"}}).OK()
 		maker.Patch("/v1/directory/"+entry, body{"fields": body{"mobile": nil}}).OK()
 		add(maker, entry, "0")
-		for i := range 51 { // nobody hides a new phone number behind these
+		for i := range 51 { // no one hides a new phone number behind these
 			maker.Patch("/v1/directory/"+entry, body{"fields": body{"note": fmt.Sprint(i)}}).OK()
 		}
 		_, id := add(maker, entry, "1")

@@ -10,7 +10,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// Whoever asked for a number does not approve it because a colleague changed something else of it
+// Anyone who asked for a number does not approve it because a colleague changed something else of it
 // meanwhile. Once the colleague has put in another number, it is theirs.
 func TestNoOneApprovesTheirOwnNumberAfterAColleaguesEdit(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
@@ -58,7 +58,7 @@ func TestARenamedPayeeIsNotTheOneThatWasShown(t *testing.T) {
 	})
 }
 
-// A new approver's time begins when they may approve, also where nobody asks for anything meanwhile.
+// A new approver's time begins when they may approve, also where no one asks for anything meanwhile.
 func TestTheTimeOfANewApproverBeginsAtOnce(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)
@@ -80,7 +80,7 @@ func TestTheTimeOfANewApproverBeginsAtOnce(t *testing.T) {
 	})
 }
 
-// Whoever sent a held file, or said in a rehearsal what its columns mean, is no second person for
+// Anyone who sent a held file, or said in a rehearsal what its columns mean, is no second person for
 // its accounts because a colleague has started it.
 func TestTheUploaderDoesNotApproveAFileThatAColleagueStarted(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
@@ -170,7 +170,7 @@ func TestAMergeCannotPlantTheNumberToCallBack(t *testing.T) {
 }
 
 // What was asked for because of a merge does not go on to wait when the merge is undone by one who
-// needs nobody else any more.
+// needs no one else any more.
 func TestAnUndoneMergeLeavesNothingWaiting(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.FirstTenant(t)

@@ -106,7 +106,7 @@ func TestWhatManyApprovalsHaveToBe(t *testing.T) {
 	})
 }
 
-// Nobody approves a file among others: the digest of its approval is in the list, where its lines are not.
+// No one approves a file among others: the digest of its approval is in the list, where its lines are not.
 func TestAFileIsNotApprovedAmongOthers(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.FirstTenant(t)

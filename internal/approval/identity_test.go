@@ -279,7 +279,7 @@ func TestAnExternalIDThatWaitsIsTaken(t *testing.T) {
 	})
 }
 
-// A change replaces the one that waits, and whoever asked for that is no second person for this.
+// A change replaces the one that waits, and anyone who asked for that is no second person for this.
 func TestAnotherChangeReplacesTheOneThatWaits(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, second, entry := payee(t, n, body{"name": "Ada"})
@@ -344,7 +344,7 @@ func TestAMethodIsApprovedForThePayeeThatWasShown(t *testing.T) {
 	})
 }
 
-// Nobody lets one payee take over the identity of another by a merge, or by undoing one.
+// No one lets one payee take over the identity of another by a merge, or by undoing one.
 func TestAMergeThatChangesAPayeeWaitsForTheSecondPerson(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

@@ -274,7 +274,7 @@ func TestAnImportThatIsNotApprovedEndsAllOfItsMethods(t *testing.T) {
 	})
 }
 
-// Whoever had a part in a file approves none of it, and of those who approve at the same moment one does.
+// Anyone who had a part in a file approves none of it, and of those who approve at the same moment one does.
 func TestWhoApprovesAnImport(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.FirstTenant(t)

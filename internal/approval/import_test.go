@@ -61,7 +61,7 @@ func TestImportedAccountsWaitForTheSecondPerson(t *testing.T) {
 		for _, dry := range []string{"true", "false"} {
 			expect(t, "another institution", counts(maker.Import(other, "match", "account", "dry_run", dry)), "completed 0 0 1 1")
 		}
-		// Whoever owns the key that imported is no second person.
+		// Anyone who owns the key that imported is no second person.
 		n.Person(t, maker).Approve(asked[0]).Fails(403, "FORBIDDEN")
 		for _, id := range asked {
 			second.Approve(id).OK()

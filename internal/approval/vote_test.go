@@ -296,7 +296,7 @@ func TestVotesRace(t *testing.T) {
 	})
 }
 
-// Approvals of payouts are shown to whoever may read payouts, and those of receiving methods to
+// Approvals of payouts are shown to anyone who may read payouts, and those of receiving methods to
 // whoever may read those.
 func TestListsShowWhatTheCallerMayRead(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
@@ -327,7 +327,7 @@ func TestListsShowWhatTheCallerMayRead(t *testing.T) {
 	})
 }
 
-// Being a second person for receiving methods makes nobody one for payouts.
+// Being a second person for receiving methods makes no one one for payouts.
 func TestEachPairHasItsOwnSecondPersons(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
@@ -355,7 +355,7 @@ func TestEachPairHasItsOwnSecondPersons(t *testing.T) {
 		if p := present(access.Payouts); p.CountsFrom(later.UserID) < n.DB.Now() {
 			t.Errorf("whoever comes later counts from %d", p.CountsFrom(later.UserID))
 		}
-		// Removing all of them leaves nobody alone at once.
+		// Removing all of them leaves no one alone at once.
 		for _, gone := range []*servertest.Client{late, later} {
 			x.Owner.Delete(x.Path("/members/" + gone.UserID)).OK()
 		}

@@ -89,7 +89,7 @@ func TestAnExportNeedsItsOwnPermission(t *testing.T) {
 	})
 }
 
-// Whoever acts chooses their name, which a spreadsheet must not run.
+// Anyone who acts chooses their name, which a spreadsheet must not run.
 func TestAnExportRunsNothingInASpreadsheetUnlessItIsRaw(t *testing.T) {
 	n := servertest.Start(t, dbtest.SQLite(t))
 	x := n.Tenant(t)

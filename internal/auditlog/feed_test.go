@@ -199,7 +199,7 @@ func TestARowThatCommitsLateIsNotPassedOver(t *testing.T) {
 	}
 }
 
-// VACUUM may number the rows of SQLite anew, and the transactions of another PostgreSQL server,
+// VACUUM may number the rows of SQLite again, and the transactions of another PostgreSQL server,
 // into which a store was restored, have lower numbers.
 func TestSequenceNumbersContinueIfTheEngineRestartsItsCounter(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

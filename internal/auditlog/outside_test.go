@@ -161,7 +161,7 @@ func TestTheOperatorReadsFailedLoginsOfUnknownAccounts(t *testing.T) {
 	})
 }
 
-// Whoever asks for an id that they made up must not write on the terminal of the operator
+// Anyone who asks for an id that they made up must not write on the terminal of the operator
 // who reads of it.
 func TestARowHasNoControlCharacters(t *testing.T) {
 	t.Parallel()

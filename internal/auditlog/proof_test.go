@@ -40,7 +40,7 @@ func proven(c *servertest.Client, path string) *servertest.Answer {
 // keyOf is the public key of the log.
 func keyOf(n *servertest.Node) string { return n.Server.AuditSigner().Key().Verifier() }
 
-// verifyRow verifies the proof in an answer, as somebody does who has only the key.
+// verifyRow verifies the proof in an answer, as someone does who has only the key.
 func verifyRow(t *testing.T, n *servertest.Node, answer *servertest.Answer, since string) (api.AuditProof, tree.Report) {
 	t.Helper()
 	var sent struct{ Data json.RawMessage }

@@ -19,7 +19,7 @@ import (
 	"bursar/internal/torture"
 )
 
-// forger changes a store as somebody can who has the database and drops its triggers.
+// forger changes a store as someone can who has the database and drops its triggers.
 type forger struct {
 	t      *testing.T
 	tx     *db.Tx
@@ -296,8 +296,8 @@ func forgeEverything(t *testing.T, store dbtest.Store) {
 	}
 }
 
-// Whoever has the key can sign another log. They cannot make it go on from a checkpoint that
-// somebody has kept.
+// Anyone who has the key can sign another log. They cannot make it go on from a checkpoint that
+// someone has kept.
 func TestAForkSignedWithTheRightKeyIsFound(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
@@ -364,7 +364,7 @@ func TestManyForgedRowsAreCutShort(t *testing.T) {
 	}
 }
 
-// A row that was changed in the store is named by whoever verifies an export of it.
+// A row that was changed in the store is named by anyone who verifies an export of it.
 func TestAnExportShowsWhatWasDoneToTheStore(t *testing.T) {
 	signed(t, func(t *testing.T, n *servertest.Node) {
 		x := n.EventfulTenant(t)
@@ -390,8 +390,8 @@ func TestAnExportShowsWhatWasDoneToTheStore(t *testing.T) {
 	})
 }
 
-// Whoever has the database and not the key could make a log shorter, so that its last places are
-// given once more, to other rows. The tree would go on from every checkpoint that somebody has kept.
+// Anyone who has the database and not the key could make a log shorter, so that its last places are
+// given once more, to other rows. The tree would go on from every checkpoint that someone has kept.
 func TestPlacesThatWereSignedAreNotGivenAgain(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

@@ -16,7 +16,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// withoutKey are changes of the tree that somebody makes who has the database and not the key.
+// withoutKey are changes of the tree that someone makes who has the database and not the key.
 func withoutKey() map[string]func(f *forger, newest string) {
 	return map[string]func(f *forger, newest string){
 		"a leaf and a head that stand for no row": func(f *forger, _ string) {

@@ -19,7 +19,7 @@ func signing(t *testing.T, store dbtest.Store) *servertest.Node {
 	return servertest.Start(t, store, servertest.AuditKey(filepath.Join(t.TempDir(), "audit.key")))
 }
 
-// checkpoint is the newest checkpoint as the server shows it to everybody.
+// checkpoint is the newest checkpoint as the server shows it to everyone.
 func checkpoint(t *testing.T, n *servertest.Node) (tree.Checkpoint, string) {
 	t.Helper()
 	text := n.Outside(t, "/audit-log/checkpoint").OK().Body

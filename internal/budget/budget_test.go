@@ -281,7 +281,7 @@ func TestAttemptsAtOnceAreNoMoreThanTheBurst(t *testing.T) {
 	})
 }
 
-// Whoever writes would have to wait for the writes of a flood.
+// Anyone who writes would have to wait for the writes of a flood.
 func TestARefusedFloodWritesNothing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		var changes atomic.Int32

@@ -60,7 +60,7 @@ func link(t *testing.T, target, name string) {
 	}
 }
 
-// Somebody who can write to the folder of an input must not choose which file of the user is
+// Someone who can write to the folder of an input must not choose which file of the user is
 // overwritten.
 func TestFilesBesideAnInputFollowNoLink(t *testing.T) {
 	n := importing(t, dbtest.SQLite(t))
@@ -175,7 +175,7 @@ func TestAnExportAppearsWhenItIsComplete(t *testing.T) {
 	}
 }
 
-// Whoever may write to the directory must not run anything on the machine of whoever opens
+// Anyone who may write to the directory must not run anything on the machine of anyone who opens
 // an export, and the phone number comes back.
 func TestAnExportRunsNothingInASpreadsheet(t *testing.T) {
 	n := importing(t, dbtest.SQLite(t))

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// Whoever removes the last approver, or their role, reads how many approvals no one can decide any more.
+// Anyone who removes the last approver, or their role, reads how many approvals no one can decide any more.
 func TestRemovingAnApproverShowsWhatWaits(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t))

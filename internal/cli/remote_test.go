@@ -12,7 +12,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// Whoever sets a key for one server must not hand it to the one that they signed in to last.
+// Anyone who sets a key for one server must not hand it to the one that they signed in to last.
 func TestAKeyOfTheEnvironmentGoesOnlyToTheServerNamedBesideIt(t *testing.T) {
 	n := servertest.Start(t, dbtest.SQLite(t))
 	var asked atomic.Int32

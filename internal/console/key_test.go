@@ -104,7 +104,7 @@ func TestKeysOfOtherPeopleAreNotFound(t *testing.T) {
 	})
 }
 
-// Whoever finds an unattended browser must not be able to make a lasting credential with
+// Anyone who finds an unattended browser must not be able to make a lasting credential with
 // it, and its owner must not have to type everything again.
 func TestMakingACredentialAsksForARecentSignInAndLeadsBackToTheFilledForm(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// invite lets the owner of a tenant invite somebody and returns the account and the
+// invite lets the owner of a tenant invite someone and returns the account and the
 // path of the link.
 func invite(t testing.TB, x *servertest.Tenant, email, role string) (accountID, path string) {
 	t.Helper()

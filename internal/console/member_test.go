@@ -12,7 +12,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// members is the roles of everybody in the first workspace, by email.
+// members is the roles of everyone in the first workspace, by email.
 func members(t testing.TB, n *servertest.Node) map[string][]string {
 	t.Helper()
 	var list []struct {

@@ -27,7 +27,7 @@ type correspondent struct {
 }
 
 // onMail runs a test on every engine with a member who has signed in at a browser for the
-// first time, of which nobody is told.
+// first time, of which no one is told.
 func onMail(t *testing.T, run func(t *testing.T, vic *correspondent), options ...servertest.Option) {
 	t.Helper()
 	t.Parallel()
@@ -128,7 +128,7 @@ func TestPeopleAreNotifiedOfASignInFromANewBrowser(t *testing.T) {
 	})
 }
 
-// Whoever has got into an account must not be able to hide what they do by doing something
+// Anyone who has got into an account must not be able to hide what they do by doing something
 // else many times, nor to flood its owner.
 func TestNoticesHaveABudgetForEachKind(t *testing.T) {
 	onMail(t, func(t *testing.T, vic *correspondent) {

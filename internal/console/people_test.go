@@ -15,7 +15,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// password is what everybody in these tests signs in with.
+// password is what everyone in these tests signs in with.
 const password = "seven quiet lanterns"
 
 // adminEmail is the address of the first admin.
@@ -32,7 +32,7 @@ func startOn(t testing.TB, store dbtest.Store, options ...servertest.Option) *se
 	return servertest.Start(t, store, append([]servertest.Option{servertest.AtLocalhost()}, options...)...)
 }
 
-// link creates an account link for somebody.
+// link creates an account link for someone.
 func link(t testing.TB, n *servertest.Node, email string) string {
 	t.Helper()
 	made, err := n.Identity.CreateLink(t.Context(), db.Caller{}, identity.NewLinks(n.PublicURL, nil), email, true)
@@ -59,7 +59,7 @@ func signInAndOpen(t testing.TB, n *servertest.Node, page *browsertest.Page, ema
 	page.Goto(n.PublicURL + "/")
 }
 
-// open signs somebody in and opens a page of the first workspace.
+// open signs someone in and opens a page of the first workspace.
 func open(t testing.TB, n *servertest.Node, email, path string, options ...browsertest.Option) *browsertest.Page {
 	t.Helper()
 	page := browsertest.Open(t, options...)

@@ -77,7 +77,7 @@ func signIn(t testing.TB, n *servertest.Node, email, secret string, headers ...s
 	return knock(t, n, "POST", "/signin", url.Values{"email": {email}, "password": {secret}}, headers...)
 }
 
-// cookieFor signs somebody in by password and returns the Cookie header.
+// cookieFor signs someone in by password and returns the Cookie header.
 func cookieFor(t testing.TB, n *servertest.Node, email string) []string {
 	t.Helper()
 	return []string{"Cookie", "bursar_session=" + secretFor(t, n, email)}

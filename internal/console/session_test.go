@@ -469,7 +469,7 @@ func TestPasswordWithoutTheCodeOpensNothing(t *testing.T) {
 	})
 }
 
-// Whoever changes a password that somebody else knows must not leave that person the
+// Anyone who changes a password that another person knows must not leave that person the
 // second step to take.
 func TestAChangedPasswordEndsASignInThatWaitsForItsCode(t *testing.T) {
 	each(t, func(t *testing.T, n *servertest.Node) {
@@ -496,7 +496,7 @@ func TestAChangedPasswordEndsASignInThatWaitsForItsCode(t *testing.T) {
 
 var typedSecret = regexp.MustCompile(`[A-Z2-7]{4}( [A-Z2-7]{4}){7}`)
 
-// turnOn turns on somebody's two-step sign-in and returns its secret.
+// turnOn turns on someone's two-step sign-in and returns its secret.
 func turnOn(t *testing.T, n *servertest.Node, email string) string {
 	t.Helper()
 	cookie := cookieFor(t, n, email)

@@ -7,7 +7,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// Whoever may change entries but not read them learns nothing of them by rehearsing a merge, by
+// Anyone who may change entries but not read them learns nothing of them by rehearsing a merge, by
 // counting what matches, or by matching accounts.
 func TestCallersWhoCannotReadTheDirectoryLearnNothingAboutIt(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

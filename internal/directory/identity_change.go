@@ -274,7 +274,7 @@ func holdIdentity(tx *db.Tx, e entry, c identityChange, approvalID string) error
 }
 
 // claimExternalID waits for transactions that give another entry an external id, and lets later ones wait for this one: the index of entries
-// gets the id for a moment. If another entry got it, the index refuses it. Whoever gives an entry an external id calls notHeld after that,
+// gets the id for a moment. If another entry got it, the index refuses it. Anyone who gives an entry an external id calls notHeld after that,
 // which then finds what was held meanwhile.
 func claimExternalID(tx *db.Tx, e entry, externalID string) error {
 	const set = `UPDATE directory_entry SET external_id = $2 WHERE id = $1`

@@ -194,7 +194,7 @@ func TestUndoReportsWhatWasChangedSince(t *testing.T) {
 		admin.Patch(path, body{"external_id": "E-1"}).OK()
 		undoMerge(admin, made).OK() // everything is as the merge has made it
 
-		// Somebody else has the external id that the source had.
+		// Another person has the external id that the source had.
 		four := admin.Entry(body{"external_id": "E-4"})
 		five := admin.Entry(body{"external_id": "E-5"})
 		made = merge(admin, four, five)
@@ -344,7 +344,7 @@ func TestMergesAndChangesAtOnceLeaveOneOrTheOther(t *testing.T) {
 					t.Errorf("%d %s", answer.Status, answer.Body)
 				}
 			}
-			// Whatever was first, no method is lost or has two owners, and nobody points at themselves.
+			// Whatever was first, no method is lost or has two owners, and no one points at themselves.
 			var methods []string
 			live := admin.Entries("limit", "100").Column("id")
 			for _, id := range []string{a, b, c} {

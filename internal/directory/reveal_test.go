@@ -84,7 +84,7 @@ func TestReadersAtOnceLeaveOneRow(t *testing.T) {
 	})
 }
 
-// Whoever sees no number writes nothing.
+// Anyone who sees no number writes nothing.
 func TestReadingWithoutAccountNumbersLeavesNoRow(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

@@ -152,7 +152,7 @@ func crowd(t *testing.T, n *servertest.Node, count int, tag string) []string {
 }
 
 // A word that very many entries have is looked for in another way than a rare
-// one; nobody must notice.
+// one; no one must notice.
 func TestSearchForACommonWordFindsWhatARareOneWould(t *testing.T) {
 	t.Parallel()
 	const count = 2100
@@ -198,7 +198,7 @@ func TestSearchForACommonWordFindsWhatARareOneWould(t *testing.T) {
 	})
 }
 
-// Entries are not filed under a word any more that very many have: nobody must
+// Entries are not filed under a word any more that very many have: no one must
 // notice that either, nor another process, nor when such an entry comes back.
 func TestEntriesAreFoundByAWordThatTheyAreNotFiledUnder(t *testing.T) {
 	t.Parallel()

@@ -130,7 +130,7 @@ func TestTagDeletedWhileEntriesTakeItOn(t *testing.T) {
 			given := []string{id, name}[i%2]
 			deleted, tagged := together(func() *servertest.Answer { return admin.Delete("/v1/directory/tags/" + id) }, firmWith(admin, given))
 			deleted.OK()
-			if given == name { // which then makes the tag anew
+			if given == name { // which then makes the tag again
 				tagged.OK()
 			} else if tagged.Status != http.StatusOK {
 				tagged.Invalid("tags")
@@ -193,7 +193,7 @@ func TestATagThatAnEntryWouldMakeNeedsThePermission(t *testing.T) {
 				t.Errorf("%s was refused to %v", action, got)
 			}
 		}
-		// An id that no tag has is no name, and whoever holds the permission goes on as before.
+		// An id that no tag has is no name, and anyone who holds the permission goes on as before.
 		member.Post("/v1/directory", request("tag_00000000000000000000000000")).Invalid("tags")
 		admin.Post("/v1/directory", request("Fresh")).OK()
 		member.Post("/v1/directory", request("fresh")).OK()
@@ -201,7 +201,7 @@ func TestATagThatAnEntryWouldMakeNeedsThePermission(t *testing.T) {
 	})
 }
 
-// Whoever may not make tags never brings back one that is being deleted.
+// Anyone who may not make tags never brings back one that is being deleted.
 func TestATagDeletedMeanwhileIsRestoredOnlyByPermission(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// Whoever logs in by a device code that they approve at a browser approves at the command line:
+// Anyone who logs in by a device code that they approve at a browser approves at the command line:
 // what the screen shows, or what has the digest that they give.
 func TestApproveAtTheCommandLine(t *testing.T) {
 	t.Parallel()

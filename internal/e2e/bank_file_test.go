@@ -19,7 +19,7 @@ func credit(reference, amount, text string) string {
 }
 
 // A bank puts a statement into its folder: what names a live account is a deposit of it, and what names
-// nobody is in suspense, where the operator sees it.
+// no one is in suspense, where the operator sees it.
 func TestADepositInABanksFileReachesItsAccountAndAStrayOneIsInSuspense(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

@@ -227,8 +227,8 @@ func statusAt(t *testing.T, client *http.Client, url string) int {
 	return response.StatusCode
 }
 
-// freePort is a loopback address that nobody listens on at the moment. It lies below the
-// ports that systems give to whoever asks for any, so that no test beside this one is given
+// freePort is a loopback address that no one listens on at the moment. It lies below the
+// ports that systems give to anyone who asks for any, so that no test beside this one is given
 // it before the program listens on it.
 func freePort(t *testing.T) string {
 	t.Helper()

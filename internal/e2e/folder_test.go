@@ -22,7 +22,7 @@ func open(t *testing.T) dbtest.Store {
 	return dbtest.Store{Engine: "sqlite", Config: db.Config{Dir: dir}}
 }
 
-// private demands that nobody else can read a file of the folder, and returns their names.
+// private demands that no one else can read a file of the folder, and returns their names.
 func private(t *testing.T, dir string) (names string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -21,7 +21,7 @@ import (
 	"bursar/internal/wait"
 )
 
-// asked is what somebody asked for: to create the entry of an idempotency key, or to find it.
+// asked is what someone asked for: to create the entry of an idempotency key, or to find it.
 type asked struct {
 	key    string
 	create bool
@@ -30,8 +30,8 @@ type asked struct {
 // unknown is the answer to a request that had none: it may have happened, then or later.
 const unknown = "?"
 
-// entries is what one store does that nobody else uses, one request after the other. The first
-// create with a key makes an entry, each further one is answered with the same, and whoever looks for
+// entries is what one store does that no one else uses, one request after the other. The first
+// create with a key makes an entry, each further one is answered with the same, and anyone who looks for
 // it finds it from then on. The state of a key is the id of its entry.
 func entries() porcupine.Model {
 	return porcupine.Model{

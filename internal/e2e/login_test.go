@@ -16,7 +16,7 @@ import (
 	"bursar/internal/wait"
 )
 
-// seat is a place where somebody signs in: a home, a browser, maybe a terminal.
+// seat is a place where someone signs in: a home, a browser, maybe a terminal.
 type seat struct {
 	t      *testing.T
 	home   string
@@ -151,7 +151,7 @@ func (s *seat) sees(what string) {
 	wait.Until(s.t, "the screen shows "+what, func() bool { return strings.Contains(s.shown.String(), what) })
 }
 
-// signedOut demands that nobody is signed in here and that nothing was kept.
+// signedOut demands that no one is signed in here and that nothing was kept.
 func (s *seat) signedOut() {
 	s.t.Helper()
 	if _, err := os.Stat(filepath.Join(s.home, "bursar", "credentials.json")); err == nil {
@@ -223,7 +223,7 @@ func (s *seat) read(name string) string {
 	return string(text)
 }
 
-// login is a seat at a server of its own where somebody has begun to sign in.
+// login is a seat at a server of its own where someone has begun to sign in.
 func login(t *testing.T, onScreen bool, more ...string) (s *seat, node *servertest.Node, code string) {
 	t.Helper()
 	node = servertest.Start(t, dbtest.SQLite(t))
@@ -327,7 +327,7 @@ func TestLoginThatIsInterrupted(t *testing.T) {
 	if strings.Contains(text, "context canceled") || !strings.HasPrefix(last, "bursar: ") || strings.Count(strings.TrimSpace(last), "\n") > 1 {
 		t.Errorf("whoever stops it reads %q", last)
 	}
-	// The code is still good, but nobody can pick the session up any more.
+	// The code is still good, but no one can pick the session up any more.
 	node.Admin(t).Post("/v1/auth/device-code/"+code+"/approve", nil).OK()
 	if seen := node.Stranger(t).Get("/v1/auth/device-code/" + code).OK(); seen.Text("token") != "" {
 		t.Error("whoever knows the code gets the token")

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// Nobody but the mailbox sees the link of an invitation, so it must not die with the server that was to mail it.
+// No one but the mailbox sees the link of an invitation, so it must not die with the server that was to mail it.
 func TestMailThatWaitedWhenTheServerWasKilledIsSentByTheNext(t *testing.T) {
 	t.Parallel()
 	box := smtptest.Start(t, smtptest.Options{})

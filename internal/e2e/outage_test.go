@@ -117,7 +117,7 @@ func TestServerOutlivesADatabaseOutage(t *testing.T) {
 		"a login":      func() *servertest.Answer { return node.Exchange(t, "Bearer "+made.APIKey) },
 		"a new device": func() *servertest.Answer { return node.Stranger(t).Post("/v1/auth/device-code", nil) },
 	}
-	for i, c := range unseen { // nobody is logged out
+	for i, c := range unseen { // no one is logged out
 		asks[fmt.Sprint("session ", i)] = func() *servertest.Answer { return c.Get("/v1/auth/me") }
 	}
 	var all sync.WaitGroup

@@ -105,7 +105,7 @@ func (d *payday) payout(payer, i int, random *rand.Rand) servertest.Body {
 }
 
 // pay lets a payer make so many payouts, each of which it asks for until it is answered. It retries
-// with the same external id, at whatever node, and with an idempotency key that nobody has seen.
+// with the same external id, at whatever node, and with an idempotency key that no one has seen.
 func (d *payday) pay(t *testing.T, payer, count int, random *rand.Rand) {
 	for i := range count {
 		body := d.payout(payer, i, random)
@@ -125,7 +125,7 @@ func (d *payday) pay(t *testing.T, payer, count int, random *rand.Rand) {
 	}
 }
 
-// torment lets everybody pay while the disasters happen, one after the other, at random moments.
+// torment lets everyone pay while the disasters happen, one after the other, at random moments.
 func (d *payday) torment(t *testing.T, count, disasters int, disaster func()) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -175,7 +175,7 @@ func TestNoPayoutIsLostOrPaidTwiceWhenNodesAndTheDatabaseAreKilled(t *testing.T)
 		}
 	})
 	d.end(t)
-	// Whoever moves money of several accounts locks them in one order.
+	// Anyone who moves money of several accounts locks them in one order.
 	log, err := os.ReadFile(filepath.Join(cluster.Dir(), "postgres.log"))
 	if err != nil {
 		t.Error(err)
@@ -193,7 +193,7 @@ func (d *payday) end(t *testing.T) {
 		p.kill()
 	}
 	d.db = d.store.Open(t)
-	// Nobody lives who could still send, so that the leases, which last a minute, may as well be over.
+	// No one lives who could still send, so that the leases, which last a minute, may as well be over.
 	_, err := db.Write(t.Context(), d.db, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		return struct{}{}, audit.None("a test"), tx.Exec(`UPDATE payout_attempt SET ask_at = 0 WHERE state IN ('sending', 'accepted', 'unknown')`)
 	})

@@ -120,7 +120,7 @@ func cmdAs(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // caller calls the API as the admin ("", or the name of another server), as
-// somebody whom the script made, or with a token.
+// someone whom the script made, or with a token.
 func (s *stage) caller(ts *testscript.TestScript, who string) *servertest.Client {
 	token, known := s.tokens[who]
 	if strings.Count(who, ".") == 2 {

@@ -9,7 +9,7 @@ package e2e_test
 // on PostgreSQL. The others see only the API, which each service tests on both engines.
 //
 //	go test ./internal/e2e -run 'Script/sqlite/^login$'   one script
-//	go test ./internal/e2e -run Script -update            write the golden files anew
+//	go test ./internal/e2e -run Script -update            write the golden files again
 //
 // Variables: URL and HOST of the server, KEY (the admin's API key), TOKEN (a
 // session of hers), USER_ID, WS, ORG, STORE (the flag that names its store to
@@ -115,7 +115,7 @@ type stage struct {
 	servers map[string]*scriptServer // by name; "" is the script's own
 	tokens  map[string]string        // sessions for the api command, by who holds them
 	code    int                      // what the last command ended with
-	goldens map[string]string        // files of the archive to be written anew
+	goldens map[string]string        // files of the archive to be written again
 }
 
 type stageKey struct{}

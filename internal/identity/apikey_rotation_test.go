@@ -157,7 +157,7 @@ func TestAPIKeyUseIsNoted(t *testing.T) {
 	})
 }
 
-// Use is noted once a second; in between nobody waits for it, and nobody gets in
+// Use is noted once a second; in between no one waits for it, and no one gets in
 // who would not have.
 func TestAPIKeyThatWasUsedAMomentAgoIsCheckedAllTheSame(t *testing.T) {
 	t.Parallel()

@@ -111,7 +111,7 @@ func TestRefusedAPIKeys(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				refused := n.Exchange(t, "Bearer "+key).Fails(401, "UNAUTHORIZED")
-				// Whoever holds a dead key must not learn why it is dead.
+				// Anyone who holds a dead key must not learn why it is dead.
 				if got := refused.Message(); got != "invalid API key" {
 					t.Errorf("the message is %q", got)
 				}

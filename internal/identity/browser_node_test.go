@@ -109,7 +109,7 @@ func (n *node) version(userID string) int64 {
 	return int64(n.count(`SELECT credential_version FROM account WHERE id = $1`, userID))
 }
 
-// live says whether a session lets somebody in. Asking does not keep it alive.
+// live says whether a session lets someone in. Asking does not keep it alive.
 func (n *node) live(secret string) bool {
 	n.t.Helper()
 	_, err := n.Browser(n.t.Context(), secret, false)

@@ -58,7 +58,7 @@ func (p *place) another() *place {
 	return &other
 }
 
-// holder is somebody with a role.
+// holder is someone with a role.
 func (p *place) holder(role string) db.Caller {
 	p.t.Helper()
 	email := role + "@example.com"
@@ -235,7 +235,7 @@ func is(err error, code api.Code) bool {
 	return errors.As(err, &f) && f.Code == code
 }
 
-// Whoever makes or rotates a client sees its secret, and can then do all that it can.
+// Anyone who makes or rotates a client sees its secret, and can then do all that it can.
 func TestAMachineClientGivesNoOneMoreThanTheyHold(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()

@@ -283,7 +283,7 @@ func TestADeviceLoginCannotApproveItsSuccessor(t *testing.T) {
 	})
 }
 
-// Somebody who saw a code on a screen must not get the token for it.
+// Someone who saw a code on a screen must not get the token for it.
 func TestATokenWithoutAChallengeGoesOnlyToTheAddressThatAsked(t *testing.T) {
 	t.Parallel()
 	n := servertest.Start(t, dbtest.SQLite(t), servertest.TrustProxy())

@@ -28,7 +28,7 @@ func (b *lateBody) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// Whoever begins a request and holds back its body must not act with a session that was
+// Anyone who begins a request and holds back its body must not act with a session that was
 // ended meanwhile.
 func TestASessionThatEndsBeforeTheBodyArrivesIsOver(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestASessionThatEndsBeforeTheBodyArrivesIsOver(t *testing.T) {
 }
 
 // A request may have been authenticated a moment before the caller's sessions are ended.
-// It must not leave a credential behind that nobody revokes then.
+// It must not leave a credential behind that no one revokes then.
 func TestARequestUnderWayMakesNoCredentialAfterItsSessionHasEnded(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		p := n.place()

@@ -98,7 +98,7 @@ func TestALinkThatFailedToBeUsedIsStillGood(t *testing.T) {
 	})
 }
 
-// A link that nobody is sent would keep its owner from having another one sent.
+// A link that no one is sent would keep its owner from having another one sent.
 func TestALinkIsNotStoredIfThereIsNoRoomToMailIt(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
 		n.first()

@@ -11,7 +11,7 @@ import (
 	"bursar/internal/identity"
 )
 
-// Anybody can invite any address. Who is a member, and may act as one, depends on whether
+// Anyone can invite any address. Who is a member, and may act as one, depends on whether
 // they agreed, whatever is known about their address.
 func TestWhoIsAMember(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {
@@ -58,7 +58,7 @@ func (n *node) change(fn func(tx *db.Tx) error) {
 	must(n.t, err)
 }
 
-// Joining does not change whose log tells of somebody's logins. A user that began with
+// Joining does not change whose log tells of someone's logins. A user that began with
 // an invitation has no such log yet: it gets one where it first accepts.
 func TestWhereActionsAreRecorded(t *testing.T) {
 	each(t, func(t *testing.T, n *node) {

@@ -190,7 +190,7 @@ func TestWhatWaitsForALeaverIsListedWithWhoCanTakeOver(t *testing.T) {
 		if diff := cmp.Diff(want, got.Tasks); diff != "" {
 			t.Errorf("want (-), got (+):\n%s", diff)
 		}
-		// With another approver nobody has to decide without them.
+		// With another approver no one has to decide without them.
 		x.Member("admin")
 		remove(x, x.Owner, body{"email": grace.Email(), "dry_run": true}).OK().Data(&got)
 		if slices.ContainsFunc(got.Tasks, func(task api.LeaverTask) bool { return task.Kind == api.TaskDecision }) {
@@ -259,7 +259,7 @@ func TestAnInvitedLeaverIsShownWithoutAnAccount(t *testing.T) {
 	})
 }
 
-// Nobody may give a leaver back what was suspended of them.
+// No one may give a leaver back what was suspended of them.
 func TestSuspendedAccessOfALeaverEnds(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/ledger"
 )
 
-// Whoever reaches the database past the ledger cannot make money, lose it or rewrite what happened.
+// Anyone who reaches the database past the ledger cannot make money, lose it or rewrite what happened.
 func TestConstraintsHoldForEveryWriter(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := open(t, store)

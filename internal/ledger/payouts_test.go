@@ -83,7 +83,7 @@ func TestVerifyComparesPayoutsWithTheBooks(t *testing.T) {
 	})
 }
 
-// Whoever writes that a payout was not paid after all is found, unless the payout says so, too.
+// Anyone who writes that a payout was not paid after all is found, unless the payout says so, too.
 func TestVerifyFindsForgedReopenings(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

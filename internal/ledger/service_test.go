@@ -86,7 +86,7 @@ func TestAnAccountIsOpenedRenamedFrozenAndClosed(t *testing.T) {
 	})
 }
 
-// What comes back for an account that was closed meanwhile belongs to nobody until somebody looks.
+// What comes back for an account that was closed meanwhile belongs to no one until someone looks.
 func TestAReturnToAClosedAccountGoesToSuspense(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := open(t, store)

@@ -11,7 +11,7 @@ import (
 	"bursar/internal/ledger"
 )
 
-// unguarded drops what keeps the ledger as it is, as somebody who owns the database can.
+// unguarded drops what keeps the ledger as it is, as someone who owns the database can.
 func unguarded(t *testing.T, d *db.DB, engine string) {
 	t.Helper()
 	drop := map[string][]string{

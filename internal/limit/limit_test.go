@@ -64,7 +64,7 @@ func TestBucketFillsWithTime(t *testing.T) {
 	}
 }
 
-// Whoever waits as long as they are told gets through, at every rate in use.
+// Anyone who waits as long as they are told gets through, at every rate in use.
 func TestWaitIsLongEnoughAndNotLonger(t *testing.T) {
 	for _, perSecond := range []float64{50, 5, 3, 1, 0.5, 100.0 / 60, 20.0 / 60, 10.0 / 60, 7.0 / 60} {
 		t.Run(fmt.Sprint(perSecond), func(t *testing.T) {

@@ -233,7 +233,7 @@ func TestResettingAnApproverTakesTwoOperatorsAndNotifies(t *testing.T) {
 	})
 }
 
-// countsFrom is from when on somebody counts as an approver of payouts.
+// countsFrom is from when on someone counts as an approver of payouts.
 func countsFrom(t *testing.T, x *servertest.Tenant, who *servertest.Client) int64 {
 	t.Helper()
 	var people access.SecondPerson
@@ -337,7 +337,7 @@ func TestAnOperatorWhoDisablesTheOtherIsNotAlone(t *testing.T) {
 	})
 }
 
-// Whoever signs in as an operator must not leave a request behind that another operator confirms later.
+// Anyone who signs in as an operator must not leave a request behind that another operator confirms later.
 func TestARequestEndsWithTheOperatorWhoMadeIt(t *testing.T) {
 	withMail(t, func(t *testing.T, n *servertest.Node, s *operator.Service, _ *smtptest.Server) {
 		ends := map[string]func(who *servertest.Client) error{

@@ -9,7 +9,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// owners are the ids of the tenant's owners, as somebody sees them.
+// owners are the ids of the tenant's owners, as someone sees them.
 func owners(t *testing.T, x *servertest.Tenant, who *servertest.Client) []string {
 	t.Helper()
 	return who.On(t).Get(x.OrganizationPath("/owners")).OK().Column("id")

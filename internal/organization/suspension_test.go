@@ -36,7 +36,7 @@ func (x theft) own(by, who *servertest.Client) {
 	by.Post(x.OrganizationPath("/owners"), body{"user_id": who.UserID}).OK()
 }
 
-// isOwner reports whether somebody can do what owners do.
+// isOwner reports whether someone can do what owners do.
 func (x theft) isOwner(who *servertest.Client) bool {
 	return who.Get("/v1/audit?organization_id="+x.OrganizationID).Status == 200
 }

@@ -233,7 +233,7 @@ func TestAPublishedPayoutIsNotEdited(t *testing.T) {
 		id := maker.Pay(account, 10_000)
 		maker.Patch(payouts+"/"+id, body{"amount_cents": 20_000}).Fails(422, "PAYOUT_STATE")
 		digest := second.Get("/v1/approvals/" + second.Get(payouts+"/"+id).Text("approval_id")).OK().Text("digest")
-		// Somebody who changes the store itself does not get that approved either.
+		// Someone who changes the store itself does not get that approved either.
 		n.Write(t, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET amount = 20000 WHERE id = $1`, id) })
 		second.Post(payouts+"/"+id+"/approve", body{"digest": digest}).Fails(422, "APPROVAL_CHANGED")
 		maker.Has(account, 100_000, 0)
@@ -284,7 +284,7 @@ func TestAMethodThatCannotBePaidIsNotPaid(t *testing.T) {
 		if p.EntryID != entry || p.ReceivingMethodID != method || p.SettlementAccount.BankCode != bpi || p.SettlementAccount.BankAccountNumber != "•••• 7890" {
 			t.Errorf("the payout is %+v", p)
 		}
-		// Whoever approves hears that it cannot be paid any more.
+		// Anyone who approves hears that it cannot be paid any more.
 		maker.Patch("/v1/directory/"+entry, body{"status": "inactive"}).OK()
 		approve(second, p.ID).Fails(422, "METHOD_NOT_PAYABLE")
 		unpayable("active")

@@ -8,7 +8,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// attend marks a payout as one that somebody has to look at.
+// attend marks a payout as one that someone has to look at.
 func attend(t testing.TB, n *servertest.Node, id, why string) {
 	t.Helper()
 	n.Write(t, func(tx *db.Tx) error { return tx.Exec(`UPDATE payout SET attention = $2 WHERE id = $1`, id, why) })

@@ -286,7 +286,7 @@ func TestARehearsalKnowsTheLimitsOfTheWorkspace(t *testing.T) {
 				t.Errorf("the results are %q", got)
 			}
 		})
-		// Whoever makes it hears it, and not only whoever approves it at last.
+		// Anyone who makes it hears it, and not only whoever approves it at last.
 		x.StoreRule(body{"approvals": 1})
 		x.Owner.Post(payouts, request(account, 40_001)).Fails(422, "LIMIT_EXCEEDED")
 	})

@@ -14,7 +14,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// BenchmarkCreate has 64 callers make payouts that nobody has to approve, all from one account or
+// BenchmarkCreate has 64 callers make payouts that no one has to approve, all from one account or
 // each from an account of its own. It calls the handler itself, without a network between.
 func BenchmarkCreate(b *testing.B) {
 	for name, store := range map[string]func(testing.TB) dbtest.Store{"sqlite": dbtest.SQLite, "postgres": dbtest.Postgres} {

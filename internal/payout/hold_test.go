@@ -166,7 +166,7 @@ func TestARuleOfOneRailIsComparedWithWhatABatchPaysByThatRail(t *testing.T) {
 	}
 }
 
-// Whoever can write to the store lets another held payout wait for an approval that is not about it.
+// Anyone who can write to the store lets another held payout wait for an approval that is not about it.
 func TestAnApprovalReleasesOnlyThePayoutsThatItIsFor(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)

@@ -18,7 +18,7 @@ import (
 // number is an account number that ends in four digits.
 func number(end string) string { return "123456" + end }
 
-// approve approves the approval of a payout at its own endpoint, as somebody who looked at it.
+// approve approves the approval of a payout at its own endpoint, as someone who looked at it.
 func approve(c *servertest.Client, id string) *servertest.Answer {
 	c.T().Helper()
 	digest := c.Get("/v1/approvals/" + c.Get(payouts+"/"+id).OK().Text("approval_id")).OK().Text("digest")
@@ -248,7 +248,7 @@ func TestARetryWithTheSameIdempotencyKeySucceedsOnceThereIsMoney(t *testing.T) {
 	})
 }
 
-// Whoever retries days later, with a key that the server has forgotten, pays nothing twice.
+// Anyone who retries days later, with a key that the server has forgotten, pays nothing twice.
 func TestARetryAfterTheIdempotencyKeyHasExpiredFindsThePayoutByItsExternalID(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

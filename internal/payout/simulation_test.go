@@ -185,7 +185,7 @@ func TestWhatIsDownInTheSandboxIsUpForLiveAccounts(t *testing.T) {
 	})
 }
 
-// A payout is processing before the simulator has it. Whoever drives it in between waits for that.
+// A payout is processing before the simulator has it. Anyone who drives it in between waits for that.
 func TestAPayoutIsDrivenWhileItIsOnItsWayToTheSimulator(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
@@ -218,7 +218,7 @@ func driveOnItsWay(t *testing.T, store dbtest.Store, number string) (x *serverte
 			close(claimed)
 			select {
 			case <-looked:
-			case <-time.After(10 * time.Second): // nobody looks, and whoever writes waits for this transaction
+			case <-time.After(10 * time.Second): // no one looks, and anyone who writes waits for this transaction
 			}
 		case strings.Contains(sql, " FROM payout_attempt ") && onItsWay.Load():
 			look()

@@ -578,7 +578,7 @@ func decidePolicies(t *testing.T, n *servertest.Node, x *servertest.Tenant) {
 	renamed()
 	looser()
 	higher(30)
-	alone := n.Tenant(t).Owner // who needs nobody
+	alone := n.Tenant(t).Owner // who needs no one
 	made := alone.Post("/v2/limits", body{"workspace_id": alone.Get("/v1/workspaces").OK().List()[0]["id"], "per": "day", "amount_cents": 1}).OK().Text("id")
 	alone.Delete("/v2/limits/" + made).OK()
 }

@@ -19,9 +19,9 @@ type effect struct {
 	resource string
 	all      int         // rows, if it is not one: one for each of several entries
 	refusal  string      // the action of a refused attempt, where it is another
-	then     []storedRow // that follow, because somebody else acts on it at once
+	then     []storedRow // that follow, because another person acts on it at once
 	idle     []storedRow // that a change of nothing leaves, because its answer shows a secret
-	open     string      // why nobody can be refused, where it is so
+	open     string      // why no one can be refused, where it is so
 }
 
 const (

@@ -52,7 +52,7 @@ func (a *authenticator) make(options []byte, account string) []byte {
 	})
 }
 
-// sign answers a question who somebody is.
+// sign answers a question who someone is.
 func (a *authenticator) sign(options []byte) []byte {
 	client, data := a.client("webauthn.get", options), a.data(0x05)
 	about := sha256.Sum256(client)

@@ -21,7 +21,7 @@ func codeFrom(t *testing.T, n *servertest.Node, ip string) string {
 	return n.Stranger(t).Do("POST", "/v1/auth/device-code", nil, servertest.From(ip)...).OK().Text("code")
 }
 
-// unknownCode was never made, or somebody has won a draw of a billion.
+// unknownCode was never made, or someone has won a draw of a billion.
 const unknownCode = "ZZZZZZ"
 
 // wantBlind demands that a code and one that was never made get answers that

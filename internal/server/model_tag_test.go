@@ -28,7 +28,7 @@ func (m *model) learn(rt *rapid.T, made []*modelTag) {
 	}
 	var listed []api.Tag
 	m.call(rt, "GET", m.query("/v1/directory/tags"), nil, "200").Data(&listed)
-	// In which order one request makes several is nobody's business.
+	// In which order one request makes several is no one's business.
 	for _, other := range listed {
 		for _, tag := range made {
 			if other.Name == tag.name {

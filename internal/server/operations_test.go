@@ -440,7 +440,7 @@ func aHeldPayout(x *servertest.Tenant, _ *servertest.Client) request {
 	return request{args: []string{x.Held()}}
 }
 
-// aWaitingPayout waits for somebody to approve it.
+// aWaitingPayout waits for someone to approve it.
 func aWaitingPayout(x *servertest.Tenant, _ *servertest.Client) request {
 	secondPerson(x)
 	maker := x.Member("disbursement_manager")
@@ -689,7 +689,7 @@ func aBulk(x *servertest.Tenant, caller *servertest.Client) request {
 	return request{args: []string{x.Owner.Post("/v1/directory/bulk", someEntries(x, caller).body).OK().Text("id")}}
 }
 
-// aHeldImport names an import whose file waits for whoever calls, since that of another person may
+// aHeldImport names an import whose file waits for anyone who calls, since that of another person may
 // hold account numbers; who may send none gets the owner's.
 func aHeldImport(x *servertest.Tenant, caller *servertest.Client) request {
 	anImport(x, nil)

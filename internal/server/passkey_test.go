@@ -39,7 +39,7 @@ func post(t testing.TB, n *servertest.Node, path, cookies string, data []byte) (
 	return response.StatusCode, answer, state
 }
 
-// Whoever gets hold of an answer and of the cookie that goes with it must not be let in
+// Anyone who gets hold of an answer and of the cookie that goes with it must not be let in
 // by them, at no node.
 func TestAPasskeyAnswersAChallengeOnce(t *testing.T) {
 	t.Parallel()
@@ -97,7 +97,7 @@ func TestAPasskeyAnswersAChallengeOnce(t *testing.T) {
 	})
 }
 
-// Invitations that wait for a mail server must not keep anybody from recovering their
+// Invitations that wait for a mail server must not keep anyone from recovering their
 // account, and one that cannot be mailed is not stored.
 func TestPeopleAreNotifiedOfNewPasskeys(t *testing.T) {
 	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {

@@ -115,7 +115,7 @@ func (p payees) attempts(t *testing.T, x *servertest.Tenant, o operation) (all [
 }
 
 // No route of the directory lets one person change who is paid for a name, an external id or an entry, whatever kind of entry there is and
-// whoever they are. A route that stops paying somebody is no such route. What is paid is compared after each request.
+// whoever they are. A route that stops paying someone is no such route. What is paid is compared after each request.
 func TestNoRouteChangesWhoIsPaidByOnePerson(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {

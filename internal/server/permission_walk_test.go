@@ -18,7 +18,7 @@ func TestOperationTableIsComplete(t *testing.T) {
 	}
 }
 
-// caller is somebody who tries every operation.
+// caller is someone who tries every operation.
 type caller struct {
 	name           string
 	client         *servertest.Client
@@ -157,7 +157,7 @@ func deciding() []string {
 func ofPeople() []string { return append(deciding(), "ws.receiving.approve", "ws.payouts.approve") }
 
 // targets are the operations that change a member or a role: each makes the request whose
-// target holds a role. Nobody may touch what is above them.
+// target holds a role. No one may touch what is above them.
 func targets() map[api.Operation]func(x *servertest.Tenant, role string) request {
 	return map[api.Operation]func(x *servertest.Tenant, role string) request{
 		api.AddMember: func(x *servertest.Tenant, role string) request {

@@ -39,7 +39,7 @@ type town struct {
 	large, middle, small *servertest.Tenant
 
 	t     testing.TB
-	d     *db.DB    // whose statements nobody records
+	d     *db.DB    // whose statements no one records
 	copy  *pgx.Conn // that rows are copied by on PostgreSQL
 	vault *vault.Vault
 	now   int64
@@ -163,7 +163,7 @@ func (c *town) insert(table, columns string, many int, row func(i int) []any) {
 	})
 }
 
-// change runs a statement that nobody records.
+// change runs a statement that no one records.
 func (c *town) change(sql string, args ...any) {
 	c.t.Helper()
 	c.write(func(tx *db.Tx) error { return tx.Exec(sql, args...) })
@@ -410,7 +410,7 @@ func (c *town) directory() {
 	c.insert("directory_import", "id, workspace_id, workspace_number, status, options, actor, bytes, position, position_lines, lines, created, updated, unchanged, refused, "+
 		"reason, node, lease_until, created_at, started_at, ended_at", len(imports), func(i int) []any {
 		at, status, lease, ended := c.spread(i), "completed", int64(0), c.now
-		if i%2 == 0 { // of workspaces that nobody imports into here
+		if i%2 == 0 { // of workspaces that no one imports into here
 			at, status, lease, ended = 3+i%(len(c.numbers)-3), "running", c.now+365*24*time.Hour.Milliseconds(), 0
 		}
 		return []any{imports[i], c.workspaces[at], c.numbers[at], status, `{"format":"csv"}`, "{}", 0, 0, 0, 0, 0, 0, 0, 0, "", "", lease, c.now, c.now, ended}

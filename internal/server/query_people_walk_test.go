@@ -352,7 +352,7 @@ func (w *tour) console() {
 	send("/signin", "email", email, "password", servertest.Password)
 }
 
-// shownLink invites somebody as a server does that sends no mail.
+// shownLink invites someone as a server does that sends no mail.
 func (w *tour) shownLink(x *servertest.Tenant, email string) string {
 	w.t.Helper()
 	x.Add(email, "viewer")
@@ -366,7 +366,7 @@ func (w *tour) shownLink(x *servertest.Tenant, email string) string {
 	return link.URL
 }
 
-// value is the first one of an answer, which nobody records.
+// value is the first one of an answer, which no one records.
 func (w *tour) value(sql string, args ...any) (value string) {
 	w.t.Helper()
 	w.must(w.town.d.Read(w.t.Context(), func(q db.Q) error {
@@ -381,7 +381,7 @@ func (w *tour) account(email string) string {
 	return w.value(`SELECT id FROM account WHERE email = $1`, email)
 }
 
-// people signs somebody in by everything but a password.
+// people signs someone in by everything but a password.
 func (w *tour) people() {
 	t, ctx := w.t, w.t.Context()
 	box := smtptest.Start(t, smtptest.Options{})

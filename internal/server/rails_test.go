@@ -18,7 +18,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// What is proclaimed each year has to be brought in by somebody, whom the log reminds.
+// What is proclaimed each year has to be brought in by someone, whom the log reminds.
 func TestTheLogWarnsWhileTheHolidaysOfTheNextYearAreMissing(t *testing.T) {
 	t.Parallel()
 	this := time.Now().Year()

@@ -51,7 +51,7 @@ func TestALongIDDoesNotInflateTheAuditLog(t *testing.T) {
 	})
 }
 
-// Whoever has a /48 has 65,536 networks of the size that counts as one address. Each failed
+// Anyone who has a /48 has 65,536 networks of the size that counts as one address. Each failed
 // exchange leaves an audit row and each device code a row of its own.
 func TestANetworkCannotEvadeTheBudgetOfAnAddress(t *testing.T) {
 	t.Parallel()

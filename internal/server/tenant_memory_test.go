@@ -39,7 +39,7 @@ func TestLogoutWithAnIdempotencyKeyEndsTheSessionItWasSentWith(t *testing.T) {
 	})
 }
 
-// loginsSeenBy counts the logins of somebody that the owner of an organization
+// loginsSeenBy counts the logins of someone that the owner of an organization
 // can read.
 func loginsSeenBy(x *servertest.Tenant, userID string) int {
 	path := "/v1/audit?organization_id=" + x.OrganizationID + "&action=auth.session.created&actor=" + userID
@@ -69,7 +69,7 @@ func TestAnInvitationOpensNoViewOnLogins(t *testing.T) {
 	})
 }
 
-// Somebody who has an account does not show their logins to whomever they join, whatever
+// Someone who has an account does not show their logins to whomever they join, whatever
 // happens to the account later. The organization that they make themselves sees them.
 func TestJoiningOpensNoViewOnLogins(t *testing.T) {
 	t.Parallel()

@@ -150,7 +150,7 @@ func TestNoRouteMakesAMethodPayableByOnePerson(t *testing.T) {
 // method, approval and body that could matter.
 func aimedAt(o operation, x *servertest.Tenant, p payee) []request {
 	own := o.ask(x, x.Owner)
-	own.headers = nil // nobody else's session
+	own.headers = nil // no one else's session
 	all := []request{own}
 	bodies := []any{own.body}
 	if strings.Contains(o.Path(), "receiving-methods") && o.Method() != "DELETE" {

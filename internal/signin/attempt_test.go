@@ -162,7 +162,7 @@ func TestGuessesAtCodesAreLimited(t *testing.T) {
 	}, limited)
 }
 
-// Whoever types something other than an address must not use up what another kind of
+// Anyone who types something other than an address must not use up what another kind of
 // guess is counted by.
 func TestBudgetsOfDifferentKindsAreApart(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {

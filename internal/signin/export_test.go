@@ -9,7 +9,7 @@ func CheckPassword(password, email string) error {
 	return v.Err()
 }
 
-// Crowd takes all turns of the hasher and leaves no room to wait, so that whoever needs
+// Crowd takes all turns of the hasher and leaves no room to wait, so that anyone who needs
 // it is turned away, and returns what ends that.
 func (s *Service) Crowd() (leave func()) {
 	held := s.Hold()
@@ -20,7 +20,7 @@ func (s *Service) Crowd() (leave func()) {
 	}
 }
 
-// Hold takes all turns of the hasher, so that whoever needs one waits, and returns what
+// Hold takes all turns of the hasher, so that anyone who needs one waits, and returns what
 // gives them back.
 func (s *Service) Hold() (release func()) {
 	free := s.hasher.queue.free

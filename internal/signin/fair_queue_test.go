@@ -12,7 +12,7 @@ import (
 	"bursar/internal/wait"
 )
 
-// A flood from one network fills all the room to wait for the hasher. Whoever comes from
+// A flood from one network fills all the room to wait for the hasher. Anyone who comes from
 // elsewhere still finds a place.
 func TestAFloodFromOneNetworkLeavesOthersAPlace(t *testing.T) {
 	for name, address := range map[string]func(i int) string{

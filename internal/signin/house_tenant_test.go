@@ -27,7 +27,7 @@ func (h *house) tenant(adminEmail string) *tenant {
 	return &tenant{h, admin, org.ID, ws.ID}
 }
 
-// invite brings somebody in and returns the user and the secret of the link,
+// invite brings someone in and returns the user and the secret of the link,
 // empty where there is none.
 func (x *tenant) invite(email, role string) (userID, link string) {
 	x.house.t.Helper()
@@ -37,7 +37,7 @@ func (x *tenant) invite(email, role string) (userID, link string) {
 	return x.house.text(`SELECT id FROM account WHERE email = $1`, email), secretOf(added.InvitationURL)
 }
 
-// invitation is the id under which the tenant lists somebody who has not accepted yet.
+// invitation is the id under which the tenant lists someone who has not accepted yet.
 func (x *tenant) invitation(email string) string {
 	x.house.t.Helper()
 	return x.house.text(`SELECT m.member_id FROM workspace_member m JOIN account a ON a.id = m.account_id WHERE m.workspace_id = $1 AND a.email = $2`, x.workspaceID, email)
@@ -58,7 +58,7 @@ func (x *tenant) status(userID string) string {
 	return ""
 }
 
-// held is what somebody may do in the tenant's workspace; member says whether
+// held is what someone may do in the tenant's workspace; member says whether
 // they are told that it exists.
 func (x *tenant) held(userID string) (held access.Set, member bool) {
 	x.house.t.Helper()

@@ -160,7 +160,7 @@ func invalid(t testing.TB, err error, field string) {
 	}
 }
 
-// stranger is somebody at a browser who is not signed in.
+// stranger is someone at a browser who is not signed in.
 func stranger() db.Caller {
 	return db.Caller{Actor: audit.Actor{Type: audit.System, IP: home, RequestID: "req_test"}}
 }
@@ -192,7 +192,7 @@ func (h *house) resident(email string) string {
 	return id
 }
 
-// enter signs somebody in at a browser, as the console does, and returns who acts
+// enter signs someone in at a browser, as the console does, and returns who acts
 // there and the secret of the session.
 func (h *house) enter(userID string) (db.Caller, string) {
 	h.t.Helper()
@@ -210,7 +210,7 @@ func (h *house) version(userID string) int64 {
 	return int64(h.count(`SELECT credential_version FROM account WHERE id = $1`, userID))
 }
 
-// signedIn says whether the secret of a session still lets somebody in.
+// signedIn says whether the secret of a session still lets someone in.
 func (h *house) signedIn(secret string) bool {
 	h.t.Helper()
 	_, err := h.identity.Browser(h.t.Context(), secret, true)

@@ -25,7 +25,7 @@ func TestTheRightPasswordIdentifiesThePerson(t *testing.T) {
 	})
 }
 
-// wrongPairs are the ways in which a password can be wrong, which nobody can tell
+// wrongPairs are the ways in which a password can be wrong, which no one can tell
 // apart, each with the reason in the audit log and whose log it is.
 func wrongPairs(h *house) map[string]struct {
 	email, password, why, userID string
@@ -69,7 +69,7 @@ func TestAWrongPairIsAnsweredTheSameForEveryCaller(t *testing.T) {
 	})
 }
 
-// Where the hasher has no place left everybody who needs it is turned away: who
+// Where the hasher has no place left everyone who needs it is turned away: who
 // would be answered without it would be answered faster.
 func TestAWrongPairTakesTheSameWorkForEveryCaller(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
@@ -207,7 +207,7 @@ func TestChangingThePassword(t *testing.T) {
 	})
 }
 
-// A request may have been authenticated a moment before somebody changes the password, and
+// A request may have been authenticated a moment before someone changes the password, and
 // must not change how the user signs in after it.
 func TestARequestUnderWayChangesNothingAfterItsSessionHasEnded(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {

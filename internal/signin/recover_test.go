@@ -94,7 +94,7 @@ func TestWithoutMailRecoveryIsUnavailable(t *testing.T) {
 	})
 }
 
-// Whoever invites an address must not be able to act as the person who has it.
+// Anyone who invites an address must not be able to act as the person who has it.
 func TestAMailedInvitationGoesToTheMailboxAlone(t *testing.T) {
 	eachWithMail(t, func(t *testing.T, h *house, box *smtptest.Server) {
 		x := h.tenant("boss@example.com")
@@ -212,7 +212,7 @@ func TestAChangedPasswordEndsALinkToRecover(t *testing.T) {
 	})
 }
 
-// Whoever signed in as the user may have invited somebody who lets them in again.
+// Anyone who signed in as the user may have invited someone who lets them in again.
 func TestAResetEndsTheInvitationsThatThePersonMade(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		x, y := h.tenant("boss@example.com"), h.tenant("chief@example.com")

@@ -23,7 +23,7 @@ import (
 
 const providersPassword = "at the provider"
 
-// vouched is somebody whom the provider knows.
+// vouched is someone whom the provider knows.
 func vouched(email string, verified bool) oidctest.User {
 	return oidctest.User{Email: email, Verified: verified, Name: "Name of " + email, Password: providersPassword}
 }
@@ -50,13 +50,13 @@ func trusting(issuer, id, secret string) option {
 	}
 }
 
-// atProvider signs somebody in at the provider and returns what it sends back.
+// atProvider signs someone in at the provider and returns what it sends back.
 func atProvider(t testing.TB, location, email string) url.Values {
 	t.Helper()
 	return oidctest.SignIn(t, location, email, providersPassword)
 }
 
-// bySSO signs somebody in by way of the provider.
+// bySSO signs someone in by way of the provider.
 func (h *house) bySSO(email string) (signin.Proven, error) {
 	h.t.Helper()
 	location, state, err := h.StartSSO(h.t.Context(), false)
@@ -182,7 +182,7 @@ func TestTheProviderTakesNothingFromASettledAccount(t *testing.T) {
 	})
 }
 
-// An address can be given to somebody new at the provider. The user stays that of
+// An address can be given to someone new at the provider. The user stays that of
 // whoever signed in first, until an operator says otherwise.
 func TestAnAccountBelongsToTheSubjectThatSignedInFirst(t *testing.T) {
 	known := func(subject, email string) oidctest.User {

@@ -20,7 +20,7 @@ import (
 	"bursar/internal/workspace"
 )
 
-// twice is somebody whom two organizations invite, of which the first has the
+// twice is someone whom two organizations invite, of which the first has the
 // link and completes the user itself.
 type twice struct {
 	a, b   *tenant
@@ -140,7 +140,7 @@ func TestTakingTheInvitationOpensTheWorkspaceAtOnce(t *testing.T) {
 	})
 }
 
-// settled demands that whose the address is, is settled for everybody: nothing opens by
+// settled demands that whose the address is, is settled for everyone: nothing opens by
 // itself, but the person needs no link to accept.
 func (w twice) settled(t *testing.T, h *house) {
 	t.Helper()
@@ -164,7 +164,7 @@ func (w twice) settled(t *testing.T, h *house) {
 	}
 }
 
-// pending is somebody whom two organizations invite and who did nothing yet.
+// pending is someone whom two organizations invite and who did nothing yet.
 func pending(h *house) twice {
 	h.t.Helper()
 	w := twice{a: h.tenant("boss@a.example"), b: h.tenant("chief@b.example")}
@@ -195,7 +195,7 @@ func TestAnOperatorSettlesWhoseAnAddressIs(t *testing.T) {
 	}
 }
 
-// Whoever completed the user by the link of one organization had chosen how it
+// Anyone who completed the user by the link of one organization had chosen how it
 // signs in. Once it is settled whose the address is, none of that is good any more:
 // it would open what others have prepared.
 func TestSettlingEndsWhatAnotherPersonHadSetUp(t *testing.T) {
@@ -221,7 +221,7 @@ func TestAnAPIKeyDoesNotSettleAUserWhoHasSignedIn(t *testing.T) {
 	})
 }
 
-// seized is all that somebody can set up to act as a user later.
+// seized is all that someone can set up to act as a user later.
 type seized struct {
 	id      string
 	browser string

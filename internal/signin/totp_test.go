@@ -265,7 +265,7 @@ func TestRecoveryCodes(t *testing.T) {
 	})
 }
 
-// Whoever finds an open browser cannot put their own app in the place of its owner's.
+// Anyone who finds an open browser cannot put their own app in the place of its owner's.
 func TestASecondFactorIsNotReplaced(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		me, _ := h.enter(h.person("ada@example.com"))

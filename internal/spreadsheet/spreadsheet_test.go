@@ -26,7 +26,7 @@ func TestACellIsNoFormula(t *testing.T) {
 	}
 }
 
-// Whoever writes a file by hand writes no apostrophe before a phone number.
+// Anyone who writes a file by hand writes no apostrophe before a phone number.
 func TestACellThatWasNotEscapedStaysAsItIs(t *testing.T) {
 	for _, cell := range []string{"", "=1+1", "+63 2 555", "-1", "'", "'Neill", "''Neill", "Ada"} {
 		if got := spreadsheet.Unescape(cell); got != cell {

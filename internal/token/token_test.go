@@ -67,7 +67,7 @@ func sign(t *testing.T, k *token.Keyring, s token.Session) string {
 	return text
 }
 
-// forge signs claims as somebody does who knows everything but the right key.
+// forge signs claims as someone does who knows everything but the right key.
 func forge(t *testing.T, method jwt.SigningMethod, kid, key any, expires time.Time) string {
 	t.Helper()
 	made := jwt.NewWithClaims(method, jwt.MapClaims{"iss": issuer, "aud": issuer, "sub": "usr_1", "sid": "ses_1", "exp": expires.Unix()})

@@ -375,7 +375,7 @@ func TestRotationsAtOnceLoseNoKey(t *testing.T) {
 }
 
 // A node whose copy of the file does not have the new key goes on with the data keys that it
-// knows, does not start anew, and needs no restart once it has the file.
+// knows, does not start again, and needs no restart once it has the file.
 func TestANodeWithoutTheNewKeyGoesOn(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		d := store.Open(t)

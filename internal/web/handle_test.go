@@ -18,7 +18,7 @@ import (
 	"bursar/internal/fault"
 )
 
-// tinySite lets everybody in and has no store: what is refused for its form must
+// tinySite lets everyone in and has no store: what is refused for its form must
 // not need one.
 func tinySite() *Endpoints {
 	return &Endpoints{

@@ -278,7 +278,7 @@ func TestLinkOfOneWorkspaceTakesNoPlaceInAnother(t *testing.T) {
 	})
 }
 
-// Somebody who may invite to one workspace completes an address themselves, by the link
+// Someone who may invite to one workspace completes an address themselves, by the link
 // that they were shown, and waits until it is added to another.
 func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
@@ -329,7 +329,7 @@ func TestWhoCompletedAnAddressGetsNothingThatItsOwnerIsGiven(t *testing.T) {
 	})
 }
 
-// What somebody agreed to who completed an address by a link that they were shown, its owner
+// What someone agreed to who completed an address by a link that they were shown, its owner
 // has not agreed to. Nor do the owners of that organization read of the owner's logins.
 func TestTakingAnAddressBackAsksForAcceptanceAgain(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
@@ -362,7 +362,7 @@ func TestTakingAnAddressBackAsksForAcceptanceAgain(t *testing.T) {
 	})
 }
 
-// Whoever was shown a link can act as the person whom it invites, so it is worth no more
+// Anyone who was shown a link can act as the person whom it invites, so it is worth no more
 // than what they may do themselves.
 func TestALinkIsWorthNoMoreThanWhoWasShownIt(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

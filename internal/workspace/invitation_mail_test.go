@@ -103,7 +103,7 @@ func TestMailedInvitationCountsForEveryOrganization(t *testing.T) {
 	})
 }
 
-// The owner of the mailbox takes the account back from whoever completed it first:
+// The owner of the mailbox takes the account back from anyone who completed it first:
 // neither session, password nor API key of theirs opens anything any more.
 func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 	t.Parallel()
@@ -141,7 +141,7 @@ func TestOwnerOfTheMailboxTakesAnAccountBack(t *testing.T) {
 	})
 }
 
-// Somebody who may invite must not be able to bury a mailbox, or to send mail by the
+// Someone who may invite must not be able to bury a mailbox, or to send mail by the
 // thousand.
 func TestInvitationsByMailHaveABudget(t *testing.T) {
 	servertest.OnMail(t, func(t *testing.T, n *servertest.Node, box *smtptest.Server) {

@@ -92,7 +92,7 @@ func TestWhoTheOnlyApproverAddsIsDelayedOnceMore(t *testing.T) {
 	})
 }
 
-// A role that a rule names counts as late for whoever has it from the only approver.
+// A role that a rule names counts as late for anyone who has it from the only approver.
 func TestTheOnlyApproverGivesNoRoleThatARuleNamesForNow(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)
@@ -106,7 +106,7 @@ func TestTheOnlyApproverGivesNoRoleThatARuleNamesForNow(t *testing.T) {
 	})
 }
 
-// Whoever the only approver has added asks for another one, and the only approver agrees: that is one person. Two who count are two,
+// Anyone who the only approver has added asks for another one, and the only approver agrees: that is one person. Two who count are two,
 // in what both of them approve.
 func TestAGrantCountsAfterTheWaitOnlyIfBothWhoAgreeCount(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {

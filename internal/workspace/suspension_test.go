@@ -127,7 +127,7 @@ func TestWhatCameThroughACompromisedKeyIsSuspended(t *testing.T) {
 	})
 }
 
-// Whoever came through a key cannot hide what they add behind a key of their own.
+// Anyone who came through a key cannot hide what they add behind a key of their own.
 func TestWhatCameThroughAKeyOfAGhostIsSuspendedWithTheKeyOfTheGhost(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x := n.Tenant(t)

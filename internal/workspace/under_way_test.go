@@ -13,7 +13,7 @@ import (
 	"bursar/internal/workspace"
 )
 
-// A request may have been authorized a moment before the caller loses what it takes. It must give nobody access then.
+// A request may have been authorized a moment before the caller loses what it takes. It must give no one access then.
 func TestAGrantUnderWayEndsWithTheAccessOfItsMaker(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		type place struct {

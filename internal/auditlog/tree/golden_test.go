@@ -12,7 +12,7 @@ import (
 )
 
 // The values of this file were computed by another program, a few lines of Python with
-// hashlib, from the formats that docs/audit.md tells. A proof that somebody keeps has to
+// hashlib, from the formats that docs/audit.md tells. A proof that someone keeps has to
 // verify in ten years, so none of them may ever change.
 const (
 	goldenKey      = "PRIVATE+KEY+bursar-audit-0a1b2c3d+8582206c+AWRlZmdoaWprbG1ub3BxcnN0dXZ3eHl6e3x9fn+AgYKD\n"

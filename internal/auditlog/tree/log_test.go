@@ -202,7 +202,7 @@ func randomLog(t testing.TB, random *rand.Rand) (l *memoryLog, checkpoints [][]b
 	return l, checkpoints
 }
 
-// opened is a proof file that somebody can change.
+// opened is a proof file that someone can change.
 type opened struct {
 	checkpoint []byte
 	manifest   tree.Manifest

@@ -135,7 +135,7 @@ func TestDamagedKeyringEntryIsAnError(t *testing.T) {
 
 func TestCredentialsFileOfAnotherUserIsAnError(t *testing.T) {
 	v := CredentialStore{file: filepath.Join(t.TempDir(), "credentials.json")}
-	if err := os.Mkdir(v.file, 0o700); err != nil { // a folder cannot be read as a file by anybody
+	if err := os.Mkdir(v.file, 0o700); err != nil { // a folder cannot be read as a file by anyone
 		t.Fatal(err)
 	}
 	if _, err := v.Load(testURL, testURL); err == nil || !strings.Contains(err.Error(), v.file) {

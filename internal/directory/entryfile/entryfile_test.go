@@ -100,7 +100,7 @@ func compare(t *rapid.T, e *api.Entry, row *entryfile.Row) {
 	}
 }
 
-// Every row comes back, also if the reader is made anew between any two of them, as after a
+// Every row comes back, also if the reader is made again between any two of them, as after a
 // restart.
 func TestWhatIsWrittenIsReadFromAnyRowOn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -177,7 +177,7 @@ func TestAHeldFileExpires(t *testing.T) {
 	})
 }
 
-// Nobody else's file is shown or started without the right to read account numbers.
+// No one else's file is shown or started without the right to read account numbers.
 func TestAHeldFileIsItsSendersAlone(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		c := n.Admin(t)

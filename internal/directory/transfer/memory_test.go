@@ -14,7 +14,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// heapWatcher keeps the largest heap that was live when somebody looked.
+// heapWatcher keeps the largest heap that was live when someone looked.
 type heapWatcher struct{ least, most uint64 }
 
 // look counts what two collections have found alive, and not what was allocated since. What is allocated while one marks
@@ -97,7 +97,7 @@ func TestMemoryDoesNotGrowWithTheFile(t *testing.T) {
 	})
 }
 
-// A transaction has few lines if each of them has many accounts: everybody's writes wait for it.
+// A transaction has few lines if each of them has many accounts: everyone's writes wait for it.
 func TestLinesWithManyAccountsAreImportedFewAtATime(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		line := `{"type":"person","name":"Ada","receiving_methods":[` +

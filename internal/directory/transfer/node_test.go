@@ -159,7 +159,7 @@ func TestSlotsOfANodeThatIsSlowerThanItsLeaseImportEachLineOnce(t *testing.T) {
 	})
 }
 
-// Lines are known by the numbers of accounts also while all numbers are sealed anew.
+// Lines are known by the numbers of accounts also while all numbers are sealed again.
 func TestAnImportKnowsAccountsDuringAReseal(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)

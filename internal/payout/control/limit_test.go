@@ -183,7 +183,7 @@ func TestAHigherLimitWaitsForAnotherPerson(t *testing.T) {
 			t.Errorf("removing it: %s", waits.Body)
 		}
 		g.expect("while its end waits", present(), "700 5")
-		// Less than before needs nobody, and what waited is void.
+		// Less than before needs no one, and what waited is void.
 		g.limit(body{"per": "day", "amount_cents": 650, "count": 5}).OK()
 		second.Approve(waits.Text("approval_id")).Fails(422, "APPROVAL_DECIDED")
 		second.Approve(g.Owner.Delete("/v2/limits/" + id).OK().Text("approval_id")).OK()

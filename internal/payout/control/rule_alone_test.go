@@ -104,7 +104,7 @@ func TestARuleThatOnePersonMadeAfterTheOtherLeftIsSuspendedBeforeANewOneCounts(t
 	})
 }
 
-// Confirming a suspended rule makes it as strict for the people who are there as making it anew would.
+// Confirming a suspended rule makes it as strict for the people who are there as making it again would.
 func TestASuspendedRuleThatCannotBeSatisfiedIsNotConfirmed(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		g := newGuarded(t, n)

@@ -109,7 +109,7 @@ func TestWithoutRulesTwoPeopleMakeAnApproval(t *testing.T) {
 
 func TestTheStrictestRuleApplies(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
-		g := newGuarded(t, n) // of one person, who needs nobody for any rule
+		g := newGuarded(t, n) // of one person, who needs no one for any rule
 		account, other := g.Account(0), g.Account(0)
 		id, secret, err := n.Identity.CreateClient(t.Context(), db.Caller{}, g.WorkspaceID, "Robot", "disbursement_manager")
 		if err != nil {

@@ -81,7 +81,7 @@ func TestAScreeningIsAsked(t *testing.T) {
 	}
 }
 
-// Whoever asks no longer is told so, and what is late holds the payout.
+// Anyone who asks no longer is told so, and what is late holds the payout.
 func TestAScreeningThatIsLate(t *testing.T) {
 	t.Parallel()
 	asked, done := make(chan struct{}), make(chan struct{})

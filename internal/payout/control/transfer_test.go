@@ -6,7 +6,7 @@ import (
 	"bursar/internal/server/servertest"
 )
 
-// Whoever may pay from one account alone must not fill it from one from which they may not.
+// Anyone who may pay from one account alone must not fill it from one from which they may not.
 func TestATransferDoesNotBringMoneyUnderWeakerRules(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		for name, c := range map[string]struct {
@@ -61,7 +61,7 @@ func TestATransferDoesNotBringMoneyUnderWeakerRules(t *testing.T) {
 	})
 }
 
-// Two people have agreed that one account pays without approval. Nobody fills it alone from another.
+// Two people have agreed that one account pays without approval. No one fills it alone from another.
 func TestATransferToAnAccountWithoutApprovalsIsGuarded(t *testing.T) {
 	servertest.OnEach(t, func(t *testing.T, n *servertest.Node) {
 		x, maker, second := n.Pair(t)

@@ -225,7 +225,7 @@ func TestARuleThatWasMadeWhileAPayoutWasScreenedHoldsIt(t *testing.T) {
 	})
 }
 
-// Somebody has changed the kind of an approval in the store, or a later version has made it.
+// Someone has changed the kind of an approval in the store, or a later version has made it.
 func TestAnApprovalOfAnUnknownKindKeepsNoOtherFromExpiring(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		o := openOffice(openBank(t, store))
@@ -244,7 +244,7 @@ func TestAnApprovalOfAnUnknownKindKeepsNoOtherFromExpiring(t *testing.T) {
 	})
 }
 
-// A transaction of the ledger was changed in the store. Who cancels the payout does not leave its money reserved for ever.
+// A transaction of the ledger was changed in the store. Who cancels the payout does not leave its money reserved forever.
 func TestTheMoneyOfAForgedReservationIsReleased(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		o := openOffice(openBank(t, store))
@@ -258,7 +258,7 @@ func TestTheMoneyOfAForgedReservationIsReleased(t *testing.T) {
 	})
 }
 
-// Two approvals are needed. Whoever can write to the store and may approve adds the vote of a colleague, who never signed in.
+// Two approvals are needed. Anyone who can write to the store and may approve adds the vote of a colleague, who never signed in.
 func TestAVoteThatWasWrittenIntoTheStoreDoesNotCount(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		o := openOffice(openBank(t, store))

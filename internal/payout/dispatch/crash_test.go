@@ -280,7 +280,7 @@ func TestAPayoutThatWasNotReceivedCanBeCancelled(t *testing.T) {
 		}
 		lookUp := b.sim.LookUp
 		b.line.lookUp = func(ctx context.Context, r *rail.Rail, list []rail.Payment) ([]rail.Outcome, error) {
-			b.write(func(tx *db.Tx) error { // while it is processing, nobody can
+			b.write(func(tx *db.Tx) error { // while it is processing, no one can
 				done, err := cancelPending(tx, id)
 				if done {
 					t.Error("cancelled while nobody knew what became of it")

@@ -86,7 +86,7 @@ func (m *model) check(rt *rapid.T) {
 			rt.Errorf("%s was rejected and is %s", id, p.Status)
 		}
 	}
-	// The first account is the only one whose payouts nobody has to approve.
+	// The first account is the only one whose payouts no one has to approve.
 	if n := m.count(`SELECT count(*) FROM payout WHERE approval_id IS NULL AND account_id <> $1`, m.accounts[0].ID); n != 0 {
 		rt.Errorf("%d payouts need no approval from accounts that demand one", n)
 	}
@@ -164,7 +164,7 @@ func (m *model) payTogether(rt *rapid.T) {
 	}
 }
 
-// approve lets somebody approve a payout, or the batch that it is part of.
+// approve lets someone approve a payout, or the batch that it is part of.
 func (m *model) approve(rt *rapid.T) {
 	id, who := m.id(rt), m.person(rt)
 	p := m.payout(id)

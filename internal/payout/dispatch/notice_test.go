@@ -163,7 +163,7 @@ func (b *bank) references(id string) string {
 	return strings.TrimSpace(strings.Join(b.lines(`SELECT reference, '' FROM payout_attempt WHERE payout_id = $1 ORDER BY number`, id), " "))
 }
 
-// The bank debited one payment twice. Somebody has to ask it about the second debit.
+// The bank debited one payment twice. Someone has to ask it about the second debit.
 func TestASecondDebitOfAPaymentGoesToSuspense(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)
@@ -265,7 +265,7 @@ func TestAMovementOfAnotherAmountGoesToSuspenseAndNeedsAttention(t *testing.T) {
 	}
 }
 
-// Money came in twice, and the account gets it once: the rest is for somebody to ask the bank about.
+// Money came in twice, and the account gets it once: the rest is for someone to ask the bank about.
 func TestASecondReturnOfAPaymentGoesToSuspense(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)

@@ -89,7 +89,7 @@ func (o *office) caller(id string) db.Caller {
 	return db.Caller{Actor: audit.Actor{Type: audit.User, ID: id, Name: id, LoggedInAt: o.db.Now()}}
 }
 
-// terms pay an amount to an account number that nobody was paid at before and that ends in four digits.
+// terms pay an amount to an account number that no one was paid at before and that ends in four digits.
 func (o *office) terms(end string, cents int64) api.PayoutTerms {
 	o.serial++
 	return api.PayoutTerms{AmountCents: cents, SettlementAccount: &api.SettlementAccount{
@@ -123,7 +123,7 @@ func (o *office) batch(who string, account int, atomic bool, amounts ...int64) (
 	return made.Value, err
 }
 
-// approve approves what somebody has looked at just before.
+// approve approves what someone has looked at just before.
 func (o *office) approve(who, id string) error {
 	o.t.Helper()
 	_, err := o.payouts.Approve(context.Background(), o.caller(who), payout.ApproveInput{ID: id, PayoutApprove: api.PayoutApprove{

@@ -534,7 +534,7 @@ func TestOldNotesMayBeDeleted(t *testing.T) {
 	})
 }
 
-// The machine of the database was set back to a snapshot, and nobody has told Bursar.
+// The machine of the database was set back to a snapshot, and no one has told Bursar.
 func TestAStoreThatWasSetBackSendsNothing(t *testing.T) {
 	for name, recovered := range map[string]bool{"until its folder is adopted": false, "until it is treated as restored": true} {
 		t.Run(name, func(t *testing.T) {

@@ -234,7 +234,7 @@ func TestAnAdoptedPaymentIsResolved(t *testing.T) {
 	})
 }
 
-// Nobody else could approve: one person resolves at once.
+// No one else could approve: one person resolves at once.
 func TestAWorkspaceOfOneResolvesAlone(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		both := openLiveOffice(t, store)

@@ -103,7 +103,7 @@ func TestPayoutsThatWaitGetTheirCodeOnceWithANewKey(t *testing.T) {
 	})
 }
 
-// Whoever deletes the key from the store must not get a new one that accepts what they have changed.
+// Anyone who deletes the key from the store must not get a new one that accepts what they have changed.
 func TestAStoreWhoseIntegrityKeyWasDeletedIsRefused(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		b := openBank(t, store)

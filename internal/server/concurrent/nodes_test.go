@@ -19,7 +19,7 @@ func operator(t *testing.T, store dbtest.Store) *identity.Service {
 	return identity.New(d, store.Vault(d), web.NewCursors(nil), identity.Config{})
 }
 
-// somebody is a user with one thing to lose, known to both nodes.
+// someone is a user with one thing to lose, known to both nodes.
 type somebody struct {
 	email, keyID string
 	here, there  *servertest.Client // one session, on two nodes

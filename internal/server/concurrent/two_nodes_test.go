@@ -109,7 +109,7 @@ func TestNodeThatLosesTheRaceGivesTheWinnersAnswer(t *testing.T) {
 }
 
 // An answer that is a day old is not given again: what comes with its key is done
-// anew, once, whichever node hears of it.
+// again, once, whichever node hears of it.
 func TestKeyWhoseTimeIsOverIsGoodForOneMore(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Postgres(t)

@@ -80,7 +80,7 @@ func TestAStolenStoreRevealsNoAccountNumber(t *testing.T) {
 		admin := n.Admin(t)
 		entry := admin.Entry(servertest.Body{"fields": servertest.Body{"email": "planted-witness@example.com"}})
 		path := "/v1/directory/" + entry + "/receiving-methods"
-		// A key that anybody could guess, and a body whose every other part is known.
+		// A key that anyone could guess, and a body whose every other part is known.
 		method := admin.Do(http.MethodPost, path, servertest.Account("PLANTED7788990011"), "Idempotency-Key", "1").OK().Text("id")
 		again := admin.Do(http.MethodPost, path, servertest.Account("PLANTED7788990011"), "Idempotency-Key", "1").OK().Text("id")
 		if again != method {
@@ -177,7 +177,7 @@ func TestSealedNumbersCannotChangePlaces(t *testing.T) {
 	})
 }
 
-// Numbers are changed, added and read while everything is sealed anew, on another node too.
+// Numbers are changed, added and read while everything is sealed again, on another node too.
 func TestResealWhileServing(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, store dbtest.Store) {
 		n := servertest.Start(t, store)

@@ -126,7 +126,7 @@ func (x *Tenant) pending(number, attention string) string {
 	return id
 }
 
-// Simulate stores how services are in the sandbox of a workspace, and lets everybody know.
+// Simulate stores how services are in the sandbox of a workspace, and lets everyone know.
 func Simulate(d *db.DB, workspaceID string, status rail.Status, services ...string) error {
 	_, err := db.Write(context.Background(), d, db.Caller{}, func(tx *db.Tx) (struct{}, audit.Event, error) {
 		for _, service := range services {
