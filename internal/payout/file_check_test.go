@@ -115,7 +115,7 @@ func TestAnErrorNamesAHundredOfTheRefusedLines(t *testing.T) {
 	}
 }
 
-// beginFile sends a file without its last byte.
+// beginFile sends a file without its last byte, once the server has begun to read it.
 func beginFile(t *testing.T, by *servertest.Client, account, file string) *net.TCPConn {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(by.Node.URL, "http://"))
@@ -124,8 +124,16 @@ func beginFile(t *testing.T, by *servertest.Client, account, file string) *net.T
 	}
 	t.Cleanup(func() { connection.Close() })
 	_, err = fmt.Fprintf(connection, "POST %s?source_account_id=%s&currency=PHP HTTP/1.1\r\nHost: bursar\r\nContent-Type: text/csv\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Length: %d\r\n\r\n%s", batches, account, by.Token, len(file), file[:len(file)-1])
+		"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n", batches, account, by.Token, len(file))
 	if err != nil {
+		t.Fatal(err)
+	}
+	const proceed = "HTTP/1.1 100 Continue\r\n\r\n"
+	answer := make([]byte, len(proceed))
+	if _, err := io.ReadFull(connection, answer); err != nil || string(answer) != proceed {
+		t.Fatalf("the server answers %q, %v", answer, err)
+	}
+	if _, err := io.WriteString(connection, file[:len(file)-1]); err != nil {
 		t.Fatal(err)
 	}
 	return connection.(*net.TCPConn)
@@ -160,7 +168,9 @@ func TestAWorkspaceSendsTwoFilesAtOnce(t *testing.T) {
 	account, theirs := x.Account(100_000), other.Account(100_000)
 	slow := []*net.TCPConn{beginFile(t, x.Owner, account, manyLines(3)), beginFile(t, x.Owner, account, manyLines(3))}
 	third := func() int { return sendFile(x.Owner, account, manyLines(1), "dry_run", "true").Status }
-	wait.Until(t, "two files are under way", func() bool { return third() == http.StatusServiceUnavailable })
+	if got := third(); got != http.StatusServiceUnavailable {
+		t.Errorf("a third file is answered with %d", got)
+	}
 	sendFile(other.Owner, theirs, manyLines(1)).Created()
 	for _, connection := range slow {
 		connection.Close()
