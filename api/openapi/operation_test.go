@@ -56,7 +56,7 @@ func TestContractAndOperationsAgree(t *testing.T) {
 	}
 }
 
-// skeleton is an operation as openapi.yaml needs it. What no code knows is TODO.
+// skeleton is an operation as openapi.yaml needs it. FILL IN marks what the author writes.
 func skeleton(o api.Operation, documented map[string]described) string {
 	var out strings.Builder
 	version, path := o.Path()[:len("/v1")], o.Path()[len("/v1"):]
@@ -67,7 +67,7 @@ func skeleton(o api.Operation, documented map[string]described) string {
 	if strings.Contains(path, "{") {
 		fmt.Fprintf(&out, "    parameters: [%s]\n", strings.Join(pathParameters(o.Path(), documented), ", "))
 	}
-	fmt.Fprintf(&out, "    %s:\n      operationId: %s\n      tags: [TODO]\n      summary: TODO\n      description: |\n        TODO. Needs `TODO`.\n",
+	fmt.Fprintf(&out, "    %s:\n      operationId: %s\n      tags: [FILL IN]\n      summary: FILL IN\n      description: |\n        FILL IN. Needs `FILL IN`.\n",
 		strings.ToLower(o.Method()), o.Name())
 	if version == "/v2" {
 		out.WriteString("      security: [{session: []}, {basic: []}]\n")
@@ -77,13 +77,13 @@ func skeleton(o api.Operation, documented map[string]described) string {
 		out.WriteString("      parameters: [IdempotencyKey]\n")
 	}
 	if in != reflect.TypeFor[api.None]() {
-		fmt.Fprintf(&out, "      body: {schema: %s, example: {TODO: TODO}}\n", in.Name())
+		fmt.Fprintf(&out, "      body: {schema: %s, example: {FILL IN: FILL IN}}\n", in.Name())
 	}
 	kind := "data: " + result.Name()
 	if item, ok := strings.CutPrefix(result.Name(), "Page[bursar/api."); ok {
 		kind = "page: " + strings.TrimSuffix(item, "]")
 	}
-	fmt.Fprintf(&out, "      responses:\n        '200':\n          description: TODO.\n          %s\n          example: {TODO: TODO}\n", kind)
+	fmt.Fprintf(&out, "      responses:\n        '200':\n          description: FILL IN.\n          %s\n          example: {FILL IN: FILL IN}\n", kind)
 	out.WriteString("      errors: [BadRequest, Forbidden, NotFound]\n")
 	return out.String()
 }
@@ -94,7 +94,7 @@ func pathParameters(path string, documented map[string]described) (names []strin
 		if path[end] != '}' {
 			continue
 		}
-		name := "TODO"
+		name := "FILL IN"
 		for _, one := range documented {
 			_, other, _ := strings.Cut(one.route, " ")
 			if n := len(names); strings.HasPrefix(other, path[:end+1]) && n < len(one.parameters) {

@@ -344,7 +344,7 @@ func (s *Service) mayApprove(a Approval, by viewer, now int64) error {
 		return err
 	}
 	if a.Role != "" && people.RoleCountsFrom(by.ID, a.Role, a.CreatedAt) > now {
-		return denied("you have had the role %s for less time than this takes: somebody else who has it has to approve it", a.Role)
+		return denied("you have had the role %s for less time than this takes: another person with the role must approve it", a.Role)
 	}
 	if also := s.kinds[a.Kind].Also; also.Approve != "" {
 		if !by.held.Has(also.Approve) {

@@ -45,7 +45,7 @@ everything that is wrong with any line is printed, and nothing is paid.
 Otherwise each 1,000 lines are a batch, which takes one approval where one is
 needed. A file has at most 32 MiB and 100,000 payouts.
 
-The same file again pays nobody twice, so run it again after an interruption:
+The same file again pays no one twice, so run it again after an interruption:
 a line without an external_id gets one of the digest of the file and its
 number. A file that was changed is another file, and one that was tried in the
 sandbox can still be paid from a live account. Give every line an external_id
@@ -128,7 +128,7 @@ func (b *payBatch) send(dry bool) error {
 func (b *payBatch) explain(err error) error {
 	var refused *client.Error
 	if !errors.As(err, &refused) || retryable(err) {
-		return fmt.Errorf("perhaps not all were sent: run the same file again, which pays nobody twice: %w", err)
+		return fmt.Errorf("perhaps not all were sent: run the same file again, which pays no one twice: %w", err)
 	}
 	for _, one := range refused.Fields() {
 		if one.Field == "body" {

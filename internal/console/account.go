@@ -93,7 +93,7 @@ func (p postingView) What() string {
 		ledger.KindReserve:  "Reserved for a payout",
 		ledger.KindRelease:  "No longer reserved",
 		ledger.KindComplete: "Paid out",
-		ledger.KindReturn:   "A payout came back",
+		ledger.KindReturn:   "Payout returned",
 		ledger.KindReopen:   "A payout was not paid after all",
 		ledger.KindTransfer: "Moved between accounts",
 	}[ledger.Kind(p.Kind)], capitalized(p.Kind))
@@ -238,8 +238,8 @@ func (c *Console) renameAccount(v *visit) error {
 }
 
 func (c *Console) setAccountStatus(v *visit) error {
-	text := map[string]string{api.AccountActive: "The account pays again.", api.AccountFrozen: "Frozen. Nothing is paid from it until somebody unfreezes it.",
-		api.AccountClosed: "Closed for ever."}[v.field("status")]
+	text := map[string]string{api.AccountActive: "The account pays again.", api.AccountFrozen: "Frozen. Nothing is paid from it until it is unfrozen.",
+		api.AccountClosed: "Closed permanently."}[v.field("status")]
 	_, err := submit(v, c.Ledger.Update, ledger.UpdateInput{ID: v.R.PathValue("id"), AccountUpdate: api.AccountUpdate{Status: new("")}})
 	return v.accountStep(err, text)
 }
